@@ -145,7 +145,7 @@ int main() {
   execute_process(COMMAND ${COMPILER} ${work}/kernels.o -o ${work}/kernels COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND ${work}/kernels OUTPUT_VARIABLE kernels COMMAND_ERROR_IS_FATAL ANY)
   names_in("${symbols}" "find_kernels<tokamax::" "[a-z0-9_]+_p" ">" with_kernels)
-  names_in("${symbols}" "attribute_schema tokamax::schema<tokamax::" "[a-z0-9_:]+" ">" schemas)
+  names_in("${symbols}" "attribute_list tokamax::describe_attributes<tokamax::" "[a-z0-9_:]+" ">" schemas)
   file(REMOVE ${work}/names.o ${work}/kernels.o ${work}/kernels)
   file(WRITE ${work}/found.cmake "set(ops ${ops})
 set(functions ${functions})
@@ -178,7 +178,7 @@ foreach(name IN LISTS with_kernels)
   endif()
   string(APPEND linked_in_${part_of_${name}} "TOKAMAX_KERNELS kernel_set find_kernels<${name}>();\n")
 endforeach()
-foreach(list_of IN ITEMS "ops const op* descriptor_of<@>()" "schemas attribute_schema schema<@>()"
+foreach(list_of IN ITEMS "ops const op* descriptor_of<@>()" "schemas attribute_list describe_attributes<@>()"
                          "functions struct linked_function<@>")
   string(REGEX MATCH "^([a-z]+) (.*)$" unused "${list_of}")
   foreach(name IN LISTS ${CMAKE_MATCH_1})

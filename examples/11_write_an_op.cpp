@@ -1,4 +1,6 @@
-// examples/11_write_an_op.cpp: two ops of your own. New here: op, elementwise, infer, compose, vjp, bind.
+// examples/11_write_an_op.cpp: three ops of your own. New here: op, elementwise, infer, compose, vjp, bind, schema.
+#include <tokamax/compiler/parse.hpp>
+#include <tokamax/compiler/print.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>
@@ -32,7 +34,6 @@ constexpr array log_cosh(const array& x, tk::source_line l = tk::source_line::cu
 
 // Then an op on rows, a maximum without corners. `infer` gives the type of the result and is the only place that
 // rejects arguments. `compose` gives the meaning in smaller ops; without `vjp`, the gradient would be derived from it.
-// An op with options binds a struct of them and reads it with `c.attrs<the_struct>()`: see ops/layer_norm.hpp.
 constexpr tk::array_type type_of_rows(const tk::call& c) {  // [..., n] -> [...]
   if (c[0].rank() == 0) return c.fail("smooth_max: x", c[0].type(), "an array with an axis");
   tk::shape rows;
@@ -47,6 +48,35 @@ inline constexpr tk::op smooth_max_p{
 };
 constexpr array smooth_max(const array& x, tk::source_line l = tk::source_line::current()) {  // l: the caller's line
   return tk::bind(smooth_max_p, {x}, tk::words{}, l);
+}
+
+// An op with options binds a struct of them and reads it with `c.attrs<the_struct>()`. Its fields are numbers, enums, shapes,
+// texts, lists and structs of these. With `schema`, graphs print them by name and are read back.
+struct pick_options {
+  tk::text_attribute label;  // for people who read the graph
+  tk::vec<std::int64_t> columns;
+};
+inline constexpr tk::op pick_p{
+    .name = "pick",
+    .attributes = tk::schema<pick_options>,
+    .infer = [](const tk::call& c) -> tk::array_type {  // [..., n] -> [..., columns]
+      tk::array_type t = type_of_rows(c);
+      const auto o = c.attrs<pick_options>();
+      for (const std::int64_t k : o.columns)
+        if (k < 0 || k >= c[0].extent(-1)) return c.fail("pick: column", tk::message() << k, "one of the last axis");
+      t.shape.push_back(o.columns.count());
+      return t;
+    },
+    .compose = [](const tk::call& c) -> tk::arrays {
+      tk::arrays parts;
+      for (const std::int64_t k : c.attrs<pick_options>().columns)
+        parts.push_back(tk::slice_in_dim(c[0], k, k + 1, -1));
+      return tk::concatenate(parts, -1);
+    },
+};
+constexpr array pick(const array& x, std::string_view label, const tk::vec<std::int64_t>& columns,
+                     tk::source_line l = tk::source_line::current()) {
+  return tk::bind(pick_p, {x}, pick_options{label, columns}, l);
 }
 
 void print(const char* name, const array& a) {
@@ -77,6 +107,15 @@ int main() {
     worst = std::max(worst, std::abs(difference - tk::reshape(slope(x), {6})[i].item()));
   }
   fmt::print("finite differences agree: {}\n", worst < 1e-3f ? "yes" : "no");
+
+  // A graph is text, also with your ops and their options.
+  const auto ends = [](const array& row) { return smooth_max(pick(row, "first and \"last\"", {0, 2})); };
+  const std::string text = tk::to_text(tk::make_graph(ends, x));
+  fmt::print("{}", text);
+  tk::vec<const tk::op*> ops = tk::library_ops();
+  for (const tk::op* mine : {&pick_p, &smooth_max_p}) ops.push_back(mine);
+  fmt::print("read back: {}\n", tk::to_text(tk::parse_graph(text, ops)) == text ? "the same graph" : "another graph");
+  print("ends", ends(x));
 
   try {
     smooth_max(1.0f);

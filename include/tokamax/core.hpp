@@ -1,44 +1,55 @@
 // tokamax/core.hpp: all of core.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   core/arguments.hpp            how functions refuse the arguments that they share: axes, extents and counts.
-//   core/array.hpp                the one array type, abstract, traced or concrete.
-//   core/arrays_of.hpp            a known number of arrays, which can be taken apart.
-//   core/bind.hpp                 apply an op to arrays: trace it, run it, or work out its type.
-//   core/device.hpp               where arrays lie and programs run: memory, a queue, and kernels for ops.
-//   core/eager.hpp                ops and graphs that run at once, on the device of their data.
-//   core/effect.hpp               which calls have an effect, and effects that belong to no program.
-//   core/event.hpp                the end of work that a device does asynchronously.
-//   core/graph.hpp                the flat table of nodes that every pass reads and writes. Equal nodes are in it once.
-//   core/graph/composed.hpp       the meaning of a call in smaller ops, as a graph.
-//   core/graph/cost.hpp           the cost of calls and of graphs, from the facts of their ops.
-//   core/graph/dependencies.hpp   the nodes that some values depend on, in an order that the program alone decides.
-//   core/graph/inline.hpp         copy the nodes of one graph into another, and replace some of them on the way.
-//   core/graph/open_graph.hpp     functions of constants that are traced while compiling, inside other traces or outside.
-//   core/kernel_arguments.hpp     the arguments of a kernel, and how the kernel of an op with bodies calls them.
-//   core/memory/buffer.hpp        reference-counted storage.
-//   core/memory/buffer_pool.hpp   the pool of host memory, so that a repeated step allocates nothing and idle memory is released.
-//   core/memory/literal_data.hpp  the elements of arrays that are one number everywhere, for those who read them.
-//   core/memory/step_scratch.hpp  scratch memory of the host's kernels, borrowed from the pool until a step ends.
-//   core/named_scope.hpp          names for the parts of a program, which its nodes keep.
-//   core/op.hpp                   the op descriptor: a name and rules, which are constexpr functions with one signature.
-//   core/op_cost.hpp              the work of an op: floating-point operations, transcendental functions, and bytes.
-//   core/partition.hpp            split a tree in two by the paths of its leaves, and put it together again.
-//   core/print.hpp                arrays as text, in NumPy's format.
-//   core/schema.hpp               names and kinds of an op's attributes, so that graphs can be printed and read.
-//   core/scope_names.hpp          the names of the parts of a program, numbered.
-//   core/spelled.hpp              a value type that records what an element function does, so that loops can be printed.
-//   core/symbolic.hpp             arguments with extents that are symbols, so that one trace at run time serves all values.
-//   core/tensor.hpp               an array whose dtype and shape are part of its type, for the boundaries of a program.
-//   core/trace.hpp                call a function with its arguments as nodes of a graph.
-//   core/trace_life.hpp           how an array knows at run time whether the graph that it points to still exists.
-//   core/type.hpp                 what is known of an array without its data, and its text form for messages.
-//   core/use_implementation.hpp   names the implementation of an op for a part of a program.
+//   core/arguments.hpp                  how functions refuse the arguments that they share: axes, extents and counts.
+//   core/array.hpp                      the one array type, abstract, traced or concrete.
+//   core/arrays_of.hpp                  a known number of arrays, which can be taken apart.
+//   core/attributes/dot_algorithm.hpp   how the products of an op multiply and add.
+//   core/attributes/facts.hpp           facts among the attributes of nodes and calls, found by their kind.
+//   core/attributes/kinds.hpp           the kinds of attributes, and the C++ types that stand for them in options records.
+//   core/attributes/pack.hpp            options records as lists of 64-bit words, in which graphs keep attributes.
+//   core/attributes/schema.hpp          what an op's options record tells about its attribute words.
+//   core/attributes/text_attribute.hpp  text as an attribute of an op, such as the name of an axis.
+//   core/bind.hpp                       apply an op to arrays: trace it, run it, or work out its type.
+//   core/device.hpp                     where arrays lie and programs run: memory, a queue, and kernels for ops.
+//   core/eager.hpp                      ops and graphs that run at once, on the device of their data.
+//   core/effect.hpp                     which calls have an effect, and effects that belong to no program.
+//   core/event.hpp                      the end of work that a device does asynchronously.
+//   core/graph.hpp                      the flat table of nodes that every pass reads and writes. Equal nodes are in it once.
+//   core/graph/composed.hpp             the meaning of a call in smaller ops, as a graph.
+//   core/graph/cost.hpp                 the cost of calls and of graphs, from the facts of their ops.
+//   core/graph/dependencies.hpp         the nodes that some values depend on, in an order that the program alone decides.
+//   core/graph/inline.hpp               copy the nodes of one graph into another, and replace some of them on the way.
+//   core/graph/open_graph.hpp           functions of constants that are traced while compiling, inside other traces or outside.
+//   core/kernel_arguments.hpp           the arguments of a kernel, and how the kernel of an op with bodies calls them.
+//   core/memory/buffer.hpp              reference-counted storage.
+//   core/memory/buffer_pool.hpp         the pool of host memory, so that a repeated step allocates nothing and idle memory is released.
+//   core/memory/literal_data.hpp        the elements of arrays that are one number everywhere, for those who read them.
+//   core/memory/step_scratch.hpp        scratch memory of the host's kernels, borrowed from the pool until a step ends.
+//   core/named_scope.hpp                names for the parts of a program, which its nodes keep.
+//   core/op.hpp                         the op descriptor: a name and rules, which are constexpr functions with one signature.
+//   core/op_cost.hpp                    the work of an op: floating-point operations, transcendental functions, and bytes.
+//   core/partition.hpp                  split a tree in two by the paths of its leaves, and put it together again.
+//   core/print.hpp                      arrays as text, in NumPy's format.
+//   core/scope_names.hpp                the names of the parts of a program, numbered.
+//   core/spelled.hpp                    a value type that records what an element function does, so that loops can be printed.
+//   core/symbolic.hpp                   arguments with extents that are symbols, so that one trace at run time serves all values.
+//   core/tensor.hpp                     an array whose dtype and shape are part of its type, for the boundaries of a program.
+//   core/trace.hpp                      call a function with its arguments as nodes of a graph.
+//   core/trace_life.hpp                 how an array knows at run time whether the graph that it points to still exists.
+//   core/type.hpp                       what is known of an array without its data, and its text form for messages.
+//   core/use_implementation.hpp         names the implementation of an op for a part of a program.
 #pragma once
 
 #include <tokamax/core/arguments.hpp>
 #include <tokamax/core/array.hpp>
 #include <tokamax/core/arrays_of.hpp>
+#include <tokamax/core/attributes/dot_algorithm.hpp>
+#include <tokamax/core/attributes/facts.hpp>
+#include <tokamax/core/attributes/kinds.hpp>
+#include <tokamax/core/attributes/pack.hpp>
+#include <tokamax/core/attributes/schema.hpp>
+#include <tokamax/core/attributes/text_attribute.hpp>
 #include <tokamax/core/bind.hpp>
 #include <tokamax/core/device.hpp>
 #include <tokamax/core/eager.hpp>
@@ -60,7 +71,6 @@
 #include <tokamax/core/op_cost.hpp>
 #include <tokamax/core/partition.hpp>
 #include <tokamax/core/print.hpp>
-#include <tokamax/core/schema.hpp>
 #include <tokamax/core/scope_names.hpp>
 #include <tokamax/core/spelled.hpp>
 #include <tokamax/core/symbolic.hpp>

@@ -89,4 +89,23 @@ TEST_CASE("data that a trace closes over is captured once") {
   const array w = array::from<float>({1, 2, 3});
   const graph g = make_graph([&](const array& x) { return x * w + w; }, array(row));
   CHECK(g.captured.count() == 1);
+
+  std::vector<array> many;
+  for (int k = 0; k < 5000; ++k) many.push_back(array::from<float>({1.0f, static_cast<float>(k)}));
+  const graph all = make_graph(
+      [&](const array& x) {
+        array y = x;
+        for (int again = 0; again < 2; ++again)
+          for (const array& a : many) y = y + a;
+        return y + array(many[7].storage(), {f32, false, {1, 2}});  // the same data as another array
+      },
+      array(array_type{f32, false, {1, 2}}));
+  CHECK(all.captured.count() == 5001);
+  vec<char> seen(all.captured.size(), 0);
+  for (const node& n : all.nodes)
+    if (n.op == &captured_p) {
+      char& s = seen[all.words_of(n)[0]];
+      CHECK(!s);
+      s = 1;
+    }
 }

@@ -11,19 +11,19 @@ using namespace tokamax::test;
 
 namespace {
 const bool known = (reference_rules()[&split_p] = [](const asked& a) -> values {
-  const std::int64_t* const words = a.g.words_of(a.n);  // axis, sizes
-  const auto axis = static_cast<int>(words[0]);
+  const auto [of, sizes] = a.attrs<tokamax::detail::split_attributes>();
+  const int axis = of;
   values out;
   std::int64_t first = 0;
-  for (int k = 1; k < a.n.word_count; ++k) {
+  for (const std::int64_t extent : sizes) {
     array_type t = a.in[0].type;
-    t.shape[axis] = words[k];
+    t.shape[axis] = extent;
     value part = zeros_of(t);
     for_each_place(t.shape, [&](shape at, std::size_t i) {
       at[axis] += first;
       part.data[i] = a.in[0].data[place(a.in[0].type.shape, at)];
     });
-    first += words[k];
+    first += extent;
     out.push_back(part);
   }
   return out;

@@ -28,6 +28,8 @@ void check_function(const function& f, const std::vector<array>& inputs, const c
 
 /// Checks that the text of a graph reads back as an equal graph.
 void check_text(const graph& g);
+/// The graph that is read from the text of g and the data that g captured.
+graph read_back(const graph& g);
 
 /// An op's operands and attributes, `pack(...)` of its record.
 struct example {

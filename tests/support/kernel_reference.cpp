@@ -33,7 +33,7 @@ value filled(const array_type& t, double x) {
 }  // namespace
 
 values kernel_call_by_steps(const asked& a) {
-  const auto k = kernel_layout::of(a.g.words_of(a.n), a.n.word_count);
+  const auto k = unpack<kernel_attributes>(a.g.words_of(a.n));
   const graph &body = a.g.bodies[k.body], &maps = a.g.bodies[k.maps];
   values out, scratch;
   for (int o = 0; o < k.outputs; ++o) {

@@ -396,7 +396,7 @@ values while_loop(const asked& a) {
 }
 values cond(const asked& a) {
   const auto branch = static_cast<int>(a.in[0].data[0]);
-  return evaluate(a.g.bodies[a.g.words_of(a.n)[branch]], values(a.in.begin() + 1, a.in.end()));
+  return evaluate(body_of(a.g, a.n, branch), values(a.in.begin() + 1, a.in.end()));
 }
 
 values same(const asked& a) { return {a.in[0]}; }
@@ -496,7 +496,7 @@ values evaluate(const graph& g, const values& inputs) {
     values in;
     for (int k = 0; k < n.operand_count; ++k)
       in.push_back(results[static_cast<std::size_t>(g.operand(n, k))]
-                          [n.op == &get_p ? static_cast<std::size_t>(*g.words_of(n)) : 0]);
+                          [n.op == &get_p ? static_cast<std::size_t>(picked_output(g, n)) : 0]);
     values& out = results[static_cast<std::size_t>(i)];
     const asked a{n, g, in};
     const auto rule = reference_rules().find(n.op);
@@ -514,7 +514,7 @@ values evaluate(const graph& g, const values& inputs) {
       });
       out = {v};
     } else if (n.op == &captured_p)
-      out = {to_value(array(g.captured[*g.words_of(n)], n.type))};
+      out = {to_value(array(captured_data_of(g, n), n.type))};
     else if (rule != reference_rules().end())
       out = rule->second(a);
     else if (n.op->memory.kind == op_kind::elementwise && (n.op->algebra.fold || n.op->algebra.fold_integers))

@@ -322,3 +322,33 @@ TEST_CASE("lines without a traced operand are printed, by a program that is trac
   CHECK(jit(constant_function, cpu)(tensor<f32>(array(1.0f))).item() == 7.0f);
   CHECK(std::exchange(heard, {}) == "v = 3.0\n");
 }
+
+namespace {
+struct doubled {
+  arrays operator()(const arrays& a) const { return {a[0] * 2.0f}; }
+};
+struct halved {
+  static constexpr std::string_view name = "half (of it)";
+  arrays operator()(const arrays& a) const { return {a[0] * 0.5f}; }
+};
+}  // namespace
+
+TEST_CASE("the text of a graph tells callbacks apart, and is read back by their names") {
+  const auto f = [](const array& x) {
+    const array y = pure_callback(doubled{}, {x.type()}, {x})[0];
+    const array z = io_callback(halved{}, {x.type(), x.type()}, {y}, {.ordered = true})[0];
+    return pure_callback(named_callback<"sine">(sine), {x.type()}, {z})[0];
+  };
+  const graph g = test::trace([&](const arrays& a) -> arrays { return f(a[0]); }, {{f32, false, {2}}});
+  const std::string text = to_text(g);
+  CHECK(text.find("doubled>(%in0, results=[f32[2]])") != text.npos);
+  CHECK(text.find("= io_callback<half {of it)>(%2, ordered=true, results=[f32[2], f32[2]])") != text.npos);
+  CHECK(text.find("= pure_callback<sine>(") != text.npos);
+  vec<const op*> ops = library_ops();
+  CHECK_THROWS_WITH(parse_graph(text, ops), contains("expected the name of an op"));
+  using named_sine = std::remove_cvref_t<decltype(named_callback<"sine">(sine))>;
+  ops.push_back(&callback_p<doubled, effect_kind::none>);
+  ops.push_back(&callback_p<halved, effect_kind::ordered>);
+  ops.push_back(&callback_p<named_sine, effect_kind::none>);
+  CHECK(to_text(parse_graph(text, ops)) == text);
+}

@@ -80,7 +80,18 @@ struct shape {
   }
 };
 
-using axes = shape;  ///< a list of axis numbers
+/// A list of axis numbers.
+struct axes : shape {
+  using shape::shape;
+  constexpr axes() = default;
+  constexpr axes(const shape& s) : shape(s) {}
+};
+/// For each axis of a result the axis of the operand that it is.
+struct permutation : axes {
+  using axes::axes;
+  constexpr permutation() = default;
+  constexpr permutation(const axes& a) : axes(a) {}
+};
 
 constexpr bool is_dynamic(const shape& s) {
   for (std::int64_t e : s)

@@ -282,10 +282,10 @@ class freezer {
         to.first_word = words - e.words;
         to.word_count = from.word_count;
         for (int k = from.first_word, end = k + from.word_count; k < end; ++k) f_.words[words++] = g.words[k];
-        if (from.op->bodies.count)
-          for (int b = 0; b < body_count(from); ++b) {
-            bodies.push_back(static_cast<int>(g.words[from.first_word + b]));
-            f_.words[words - from.word_count + b] = bodies.count() - 1;
+        if (from.op->attributes.has_bodies())
+          for (int b = 0; b < body_count(g, from); ++b) {
+            bodies.push_back(static_cast<int>(body_index_of(g, from, b)));
+            f_.words[words - from.word_count + from.op->attributes.body_place(b)] = bodies.count() - 1;
           }
       }
       map[i] = nodes++ - e.nodes;

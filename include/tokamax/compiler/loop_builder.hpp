@@ -17,12 +17,12 @@ class loop_builder {
  public:
   constexpr loop_builder(plan& p, detail::donations& d) : p_(p), donations_(d) {}
 
-  constexpr int add_constant(std::int64_t bits, dtype t) {
+  constexpr int add_constant(element_bits bits, dtype t) {
     instruction line;
     line.kind = instruction_kind::constant;
     line.type = t;
     line.a = static_cast<short>(constants_.count());
-    constants_.push_back(bits);
+    constants_.push_back(static_cast<std::int64_t>(bits.value));
     return add(line);
   }
   /// Adds an operand. The buffer -1 stands for no memory but a count (an iota) that starts at `offset`.

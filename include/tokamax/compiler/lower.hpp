@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/core/graph/composed.hpp>  // composed
-#include <tokamax/lax/dot_general.hpp>      // dot_algorithm
+#include <tokamax/lax/convert.hpp>          // convert_element_type
 
 namespace tokamax {
 
@@ -47,7 +47,7 @@ struct lowering {
   }
 
  private:
-  constexpr bool runs_bodies(const op& o) const { return o.bodies.count && (!o.compose || has_kernel(o)); }
+  constexpr bool runs_bodies(const op& o) const { return o.attributes.has_bodies() && (!o.compose || has_kernel(o)); }
   constexpr bool rounds_operands(const op& o) const { return o.precision.product_operands > 0 && has_kernel(o); }
   static constexpr bool needs_f64(const call& c) {
     bool wide = false;
@@ -57,9 +57,8 @@ struct lowering {
   // The op itself, on operands that are rounded to the format in which its products multiply. Results keep their dtypes.
   constexpr arrays with_rounded_operands(const call& c) const {
     const op& o = *c.self;
-    const std::int64_t algorithm = c.attributes[c.attribute_count - 1];
     arrays in = c.operands();
-    if (algorithm == static_cast<std::int64_t>(dot_algorithm::bf16_bf16_f32))
+    if (has_algorithm(o) && algorithm_of(o, c.attributes) == dot_algorithm::bf16_bf16_f32)
       for (int k = 0; k < o.precision.product_operands; ++k)
         if (in[k].dtype() == f32) in[k] = rounded(in[k]);
     const words w = c.attribute_words();
@@ -82,14 +81,14 @@ struct lowering {
     array_type type = n.type;
     type.dtype = bf16;
     words w;
-    for (int k = 0; k < n.word_count; ++k) w.push_back(to.words[n.first_word + k]);
+    append_words(w, to, n);
     return emit_one(to, *n.op, &from, 1, w, n.where, &type);
   }
   constexpr arrays with_lowered_bodies(const call& c) const {
     for (int b = 0; b < body_count(c); ++b) {
       graph body;
       lower(body, c.body(b), has_kernel);
-      to.bodies[c.attributes[b]] = std::move(body);
+      c.mutable_body(b) = std::move(body);
     }
     return arrays();
   }

@@ -245,10 +245,7 @@ class materialization {
       if (is_view(nodes_[o]) && !dense_[o] && seen_[view_[o]].offset == 0 && is_dense(o))
         o = operands_[nodes_[o].first_operand];
       if (root_[o] < 0 || !at_[o].needed || results[root_[o]] != 1 || users[o] != 1 || users[operand] != 1) continue;
-      const std::int64_t* const words = g_.words_of(n);
-      axes reduced;
-      for (int k = 1; k <= words[0]; ++k) reduced.push_back(words[k]);
-      if (!reads_rows(nodes_[operand].type.shape, reduced)) continue;
+      if (!reads_rows(nodes_[operand].type.shape, reduced_axes(*n.op, g_.words_of(n)))) continue;
       at_[root_[o]].joined = i;
       at_[i].joined = o;
     }

@@ -13,30 +13,31 @@ namespace tokamax {
 vec<const op*> library_ops();
 
 /// The graph whose text, as `to_text(graph)` prints it, is `text`. Ops are found by name; the last one in `ops` counts.
-/// The types in the text must be those that the ops infer. The nodes have no source lines.
+/// The types in the text must be those that the ops infer. `captured` has the data that the text only mentions, as
+/// `captured_arrays(graph)` lists it. The nodes have no source lines.
 ///
 /// errors  "graph" with line and column, for text that is not a graph, for unknown ops, values and attributes, for types
-///         that the op does not have, and for arrays that a trace closed over, because the text does not contain them
-graph parse_graph(std::string_view text, const vec<const op*>& ops = library_ops());
+///         that the op does not have, and for captured data that is missing or has another type
+graph parse_graph(std::string_view text, const vec<const op*>& ops = library_ops(), const arrays& captured = {});
 
 }  // namespace tokamax
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 
-  #include <tokamax/compiler/attribute_text.hpp>  // type_text
-  #include <tokamax/core/bind.hpp>                // constant_p
+  #include <tokamax/compiler/text_reader.hpp>  // text_reader
+  #include <tokamax/core/bind.hpp>             // constant_p
 
-  #include <charconv>  // from_chars
-  #include <string>    // string
-  #include <vector>    // vector
+  #include <string>  // string
+  #include <vector>  // vector
 
 namespace tokamax {
 namespace detail {
 
 /// Reads a text from its beginning to its end.
-class graph_parser {
+class graph_parser : text_reader {
  public:
-  graph_parser(std::string_view text, const vec<const op*>& ops) : text_(text), ops_(ops) {}
+  graph_parser(std::string_view text, const vec<const op*>& ops, const arrays& captured)
+      : text_reader(text), ops_(ops), captured_(captured) {}
   graph run() {
     graph g;
     values known;
@@ -52,118 +53,6 @@ class graph_parser {
     std::vector<int> nodes, inputs;
   };
 
-  [[noreturn]] void fail(const std::string& expected, std::string found = {}) const {
-    std::size_t line = 1, column = 1;
-    for (std::size_t i = 0; i < at_; ++i) text_[i] == '\n' ? (++line, column = 1) : ++column;
-    if (found.empty()) found = at_ == text_.size() ? "the end" : std::string(text_.substr(at_, 1));
-    if (found == "\n") found = "the end of the line";
-    throw error(error_kind::file, "graph", found, expected,
-                "line " + std::to_string(line) + ", column " + std::to_string(column));
-  }
-  /// Reports an error in the text that begins at `begin`.
-  [[noreturn]] void fail_at(std::size_t begin, const std::string& expected, const std::string& found) {
-    at_ = begin;
-    fail(expected, found);
-  }
-  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  void skip_spaces() {
-    while (peek() == ' ') ++at_;
-  }
-  void skip_blank() {
-    while (peek() == ' ' || peek() == '\n') ++at_;
-  }
-  bool accept(std::string_view s) {
-    skip_spaces();
-    if (text_.substr(at_, s.size()) != s) return false;
-    at_ += s.size();
-    return true;
-  }
-  void expect(std::string_view s) {
-    if (!accept(s)) fail("\"" + std::string(s) + "\"");
-  }
-  void end_line() {
-    skip_spaces();
-    if (peek() != '\n') fail("the end of the line");
-    ++at_;
-  }
-  static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  }
-  /// The name of an op: everything up to its operands.
-  std::string_view name_of_op() {
-    skip_spaces();
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != '(' && text_[at_] != '\n') ++at_;
-    return text_.substr(begin, at_ - begin);
-  }
-  std::string_view word() {
-    skip_spaces();
-    const std::size_t begin = at_;
-    while (is_word(peek())) ++at_;
-    return text_.substr(begin, at_ - begin);
-  }
-  template <class T>
-  T number(const char* expected, int base = 10) {
-    skip_spaces();
-    T v{};
-    const char* const begin = text_.data() + at_;
-    std::from_chars_result r{};
-    if constexpr (std::is_floating_point_v<T>)
-      r = std::from_chars(begin, text_.data() + text_.size(), v);
-    else
-      r = std::from_chars(begin, text_.data() + text_.size(), v, base);
-    if (r.ec != std::errc{}) fail(expected);
-    at_ += static_cast<std::size_t>(r.ptr - begin);
-    return v;
-  }
-  int place(const char* expected) {
-    const std::size_t begin = at_;
-    const auto v = number<std::int64_t>(expected);
-    if (v < 0 || v > 1 << 30) fail_at(begin, expected, std::to_string(v));
-    return static_cast<int>(v);
-  }
-  /// An integer or a dynamic extent: "-1", "n", "4n+1".
-  std::int64_t extent() {
-    skip_spaces();
-    const std::size_t begin = at_;
-    extent_reader reader(text_.substr(begin));
-    if (const std::int64_t e = reader.sum(); is_dyn(e)) return at_ += reader.length(), e;
-    const auto v = number<std::int64_t>("an integer");
-    if (at_ < begin + reader.length()) fail_at(begin, "an extent", "one that is too large");
-    return v;
-  }
-  words list() {
-    words w;
-    expect("[");
-    if (accept("]")) return w;
-    do w.push_back(extent());
-    while (accept(","));
-    expect("]");
-    return w;
-  }
-  dtype read_dtype() {
-    skip_spaces();
-    const std::size_t begin = at_;
-    const std::string_view s = word();
-    for (int t = 0; t < dtype_count; ++t)
-      if (name(static_cast<dtype>(t)) == s) return static_cast<dtype>(t);
-    fail_at(begin, "a dtype", std::string(s));
-  }
-  array_type type() {
-    array_type t;
-    t.weak = accept("weak ");
-    skip_spaces();
-    const std::size_t begin = at_;
-    t.dtype = read_dtype();
-    const words w = list();
-    if (w.count() > max_rank) fail_at(begin, "at most 16 axes", std::to_string(w.count()));
-    for (std::int64_t e : w) t.shape.push_back(e);
-    if (const char* const wanted = unmet(t); wanted || t.dtype == dtype::none)
-      fail_at(begin, wanted ? wanted : "the dtype of an array", type_text(t));
-    return t;
-  }
-
-  // --- graphs
   void read_graph(graph& g, values& known) {
     for (skip_blank(); text_.substr(at_, 5) == "body "; skip_blank()) {
       accept("body ");
@@ -224,7 +113,8 @@ class graph_parser {
       define(known.inputs, k, id, begin);
     } else {
       expect("=");
-      define(known.nodes, k, accept("constant ") ? constant(g) : use_of_op(g, known), begin);
+      const int id = accept("constant ") ? constant(g) : accept("captured ") ? captured(g) : use_of_op(g, known);
+      define(known.nodes, k, id, begin);
     }
     end_line();
   }
@@ -251,11 +141,20 @@ class graph_parser {
     const words w = packed_elements(t.dtype, all);
     return add_node(g, dense_p, nullptr, 0, w, t, {});
   }
-  element_bits element(dtype t) {
-    if (accept("0x")) return {number<std::uint64_t>("bits", 16)};
-    if (is_floating(t)) return converted_to(t, number<double>("a number"));
-    if (t == u64) return {number<std::uint64_t>("an integer")};
-    return {static_cast<std::uint64_t>(number<std::int64_t>("an integer"))};
+  /// Data that the text does not hold, by its number.
+  int captured(graph& g) {
+    skip_spaces();
+    const std::size_t begin = at_;
+    const int k = place("the number of captured data");
+    if (k >= captured_.count())
+      fail_at(begin, "captured data, of which " + std::to_string(captured_.count()) + " were given", std::to_string(k));
+    expect(":");
+    skip_spaces();
+    const std::size_t at_type = at_;
+    const array_type t = type(), &given = captured_[k].type();
+    if (!captured_[k].is_concrete() || !(t == given)) fail_at(at_type, type_text(given), type_text(t));
+    g.captured.push_back(captured_[k].storage());
+    return add_node(g, captured_p, nullptr, 0, {g.captured.count() - 1}, t, {});
   }
   int use_of_op(graph& g, values& known) {
     skip_spaces();
@@ -265,7 +164,7 @@ class graph_parser {
     for (const op* o : ops_)
       if (o->name == called) kind = o;
     if (!kind) fail_at(begin, "the name of an op", std::string(called));
-    if (kind == &captured_p) fail_at(begin, "data that the text holds", "an array that a trace closed over");
+    if (kind == &captured_p) fail_at(begin, "captured and a number", "a call");
     expect("(");
     vec<int> operands;
     bool more = !accept(")");
@@ -274,72 +173,12 @@ class graph_parser {
       more = accept(",");
       if (!more) expect(")");
     }
-    const words attributes = read_attributes(*kind, more);
-    for (int b = 0; b < kind->bodies.of(attributes.count()); ++b)
-      if (attributes[b] < 0 || attributes[b] >= g.bodies.count())
-        fail_at(begin, "the number of a body", std::to_string(attributes[b]));
+    words attributes = read_attributes(*kind, more);
+    for (int b = 0; b < kind->attributes.bodies_in(attributes.data()); ++b)
+      if (const std::int64_t k = body_word(*kind, attributes, b); k < 0 || k >= g.bodies.count())
+        fail_at(begin, "the number of a body", std::to_string(k));
     return add(g, *kind, operands, attributes, begin);
   }
-  /// Reads `axis=1, keep=true)` if there are `more` than operands. Attributes that are not written have their defaults.
-  words read_attributes(const op& kind, bool more) {
-    attribute_schema schema;
-    if (kind.attributes) schema = kind.attributes();
-    if (!kind.attributes) schema.fields.push_back({"words", attribute_kind::rest});
-    std::vector<words> parts;  // the words of each field
-    const std::int64_t* w = schema.defaults.data();
-    int left = schema.defaults.count();
-    for (const attribute_field& f : schema.fields) {
-      const int count = left || f.kind != attribute_kind::rest ? words_of_field(f.kind, w, left) : 0;
-      parts.emplace_back(w, static_cast<std::size_t>(count));
-      w += count, left -= count;
-    }
-    std::vector<bool> given(parts.size());
-    while (more) {
-      skip_spaces();
-      const std::size_t begin = at_;
-      const std::string_view called = word();
-      int k = 0;
-      while (k < schema.fields.count() && schema.fields[k].name != called) ++k;
-      const auto place = static_cast<std::size_t>(k);
-      if (k == schema.fields.count() || given[place])
-        fail_at(begin, "an operand or attribute of " + std::string(kind.name), std::string(called));
-      given[place] = true;
-      expect("=");
-      parts[place] = read_attribute(schema.fields[k].kind);
-      more = accept(",");
-      if (!more) expect(")");
-    }
-    words all;
-    for (const words& p : parts)
-      for (std::int64_t v : p) all.push_back(v);
-    return all;
-  }
-  words read_attribute(attribute_kind kind) {
-    switch (kind) {
-      case attribute_kind::boolean:
-        if (accept("true")) return {1};
-        expect("false");
-        return {0};
-      case attribute_kind::real:
-        return {std::bit_cast<std::int64_t>(number<double>("a number"))};
-      case attribute_kind::dtype:
-        return {static_cast<std::int64_t>(read_dtype())};
-      case attribute_kind::list: {
-        const std::size_t begin = at_;
-        const words w = list();
-        if (w.count() > max_rank) fail_at(begin, "at most 16 integers", std::to_string(w.count()));
-        words with_count{w.count()};
-        for (std::int64_t v : w) with_count.push_back(v);
-        return with_count;
-      }
-      case attribute_kind::rest:
-        return list();
-      case attribute_kind::integer:
-        break;
-    }
-    return {extent()};
-  }
-
   /// Adds a node, if its op takes these operands and attributes and infers this type.
   int add(graph& g, const op& kind, const vec<int>& operands, const words& attributes, std::size_t begin) {
     arrays in;
@@ -381,20 +220,20 @@ class graph_parser {
     arrays in;
     for (int k = 0; k < n.operand_count; ++k) in.push_back(array(g[g.operand(n, k)].type));
     const types all = n.op->infer_all(call_of(g, n, in, &g));
-    if (attributes[0] < 0 || attributes[0] >= all.count())
-      throw error("get", std::to_string(attributes[0]), "one of " + std::to_string(all.count()) + " results");
-    return all[attributes[0]];
+    const int k = unpack<get_attributes>(attributes.data()).output;
+    if (k < 0 || k >= all.count())
+      throw error("get", std::to_string(k), "one of " + std::to_string(all.count()) + " results");
+    return all[k];
   }
 
-  std::string_view text_;
   const vec<const op*>& ops_;
-  std::size_t at_ = 0;
+  const arrays& captured_;
 };
 
 }  // namespace detail
 
-TOKAMAX_COMPILED_ONCE graph parse_graph(std::string_view text, const vec<const op*>& ops) {
-  return detail::graph_parser(text, ops).run();
+TOKAMAX_COMPILED_ONCE graph parse_graph(std::string_view text, const vec<const op*>& ops, const arrays& captured) {
+  return detail::graph_parser(text, ops, captured).run();
 }
 
 }  // namespace tokamax

@@ -51,7 +51,7 @@ class result_parts {
  private:
   constexpr void find(const graph& g, int id, const vec<int>& readers, const auto& takes) {
     const node& n = g[id];
-    const int axis = static_cast<int>(g.words_of(n)[0]), first = parts_.count();
+    const int axis = joined_axis(g, n), first = parts_.count();
     const shape strides = row_major(n.type.shape);
     std::int64_t at = 0;
     bool all = !is_dyn(size(n.type.shape)) && size(n.type.shape) > 0;
@@ -118,7 +118,7 @@ class result_parts {
     const node& n = g[id];
     if (!n.op) return false;
     const op& o = n.op == &get_p ? *g[g.operand(n, 0)].op : *n.op;
-    return !o.bodies.count && o.memory.kind == op_kind::general && takes(o).strided_results;
+    return !o.attributes.has_bodies() && o.memory.kind == op_kind::general && takes(o).strided_results;
   }
 
   vec<part> parts_;

@@ -12,8 +12,11 @@ namespace tokamax {
 
 /// A graph as text: the bodies of its control flow, then one line for each node, such as
 /// `%5 = concatenate(%3, %4, axis=1) : f32[2,3]`. Attributes with their default values are left out. A scope is written as
-/// `in blocks[3].attend`. `parse_graph` reads this text.
+/// `in blocks[3].attend`. Data that a trace closed over is written as `captured 0` and so on. `parse_graph` reads this text.
 std::string to_text(const graph& g);
+
+/// The data that the text of a graph calls `captured 0`, `captured 1`, ...: what parse_graph needs beside the text.
+arrays captured_arrays(const graph& g);
 
 /// Loop `k` of a plan as one assignment for each result: `out0 = add(mul(in0, 0.1), in1)`. A value that is used more than
 /// once gets a name.
@@ -34,6 +37,7 @@ std::string to_text(const plan_view& p);
   #include <tokamax/core/bind.hpp>                // constant_p
 
   #include <algorithm>  // min
+  #include <map>        // map
   #include <sstream>    // ostringstream
   #include <vector>     // vector
 
@@ -60,8 +64,25 @@ inline std::string dense_text(const graph& g, const node& n) {
   });
   return s + "]";
 }
-inline std::string node_value(const graph& g, int id) {
+/// The numbers of captured data, in the order in which the text mentions them.
+struct captured_numbers {
+  arrays all;
+  std::map<std::pair<const void*, std::string>, int> numbers;
+  int of(const graph& g, const node& n) {
+    const handle& data = captured_data_of(g, n);
+    const auto [at, added] = numbers.try_emplace({data.get(), type_text(n.type)}, all.count());
+    if (added) all.push_back(array(data, n.type));
+    return at->second;
+  }
+  void add(const graph& g) {
+    for (const graph& body : g.bodies) add(body);
+    for (const node& n : g.nodes)
+      if (n.op == &captured_p) of(g, n);
+  }
+};
+inline std::string node_value(const graph& g, int id, captured_numbers& captured) {
   const node& n = g[id];
+  if (n.op == &captured_p) return numbered("captured ", captured.of(g, n));
   if (n.op == &constant_p) return "constant " + element_text(constant_bits(g, n), n.type.dtype);
   if (n.op == &dense_p) return "constant " + dense_text(g, n);
   std::string s = op_name(n) + "(";
@@ -69,16 +90,16 @@ inline std::string node_value(const graph& g, int id) {
   const std::string attributes = attributes_text(g, n);
   return s.append(attributes, n.operand_count || attributes.empty() ? 0 : 2) + ")";
 }
-inline void append_graph(std::string& s, const graph& g, const std::string& indent) {
+inline void append_graph(std::string& s, const graph& g, const std::string& indent, captured_numbers& captured) {
   for (int b = 0; b < g.bodies.count(); ++b) {
     s.append(indent).append("body ").append(std::to_string(b)).append(" {\n");
-    append_graph(s, g.bodies[b], indent + "  ");
+    append_graph(s, g.bodies[b], indent + "  ", captured);
     s.append(indent).append("}\n");
   }
   for (int i = 0; i < g.count(); ++i) {
     const node& n = g[i];
     s.append(indent).append(node_name(g, i));
-    if (n.op) s.append(" = ").append(node_value(g, i));
+    if (n.op) s.append(" = ").append(node_value(g, i, captured));
     if (n.type.dtype != dtype::none) s.append(" : ").append(type_text(n.type));
     if (n.scope && n.op != &constant_p) s.append(" in ").append(g.scopes.name(n.scope));
     s += '\n';
@@ -91,8 +112,15 @@ inline void append_graph(std::string& s, const graph& g, const std::string& inde
 
 TOKAMAX_COMPILED_ONCE std::string to_text(const graph& g) {
   std::string s;
-  detail::append_graph(s, g, "");
+  detail::captured_numbers captured;
+  detail::append_graph(s, g, "", captured);
   return s;
+}
+
+TOKAMAX_COMPILED_ONCE arrays captured_arrays(const graph& g) {
+  detail::captured_numbers captured;
+  captured.add(g);
+  return captured.all;
 }
 
 TOKAMAX_COMPILED_ONCE std::string expression_text(const plan_view& p, int k) {

@@ -91,7 +91,7 @@ class scheduler : materialization {
     for (int i = 0; i < g_.count(); ++i) {
       if (nodes_[i].op != &dense_p) continue;
       at_[i].buffer = add_buffer(buffer_kind::constant, p_.numbers.count(), nodes_[i].type);
-      for (int k = 0; k < nodes_[i].word_count; ++k) p_.numbers.push_back(g_.words_of(nodes_[i])[k]);
+      append_words(p_.numbers, g_, nodes_[i]);
     }
     output_buffer_.resize(g_.outputs.size(), -1);
     for (int k = 0; k < g_.outputs.count(); ++k) {  // a computed output is written to its place at once, also reshaped
@@ -143,7 +143,7 @@ class scheduler : materialization {
     if (at_[id].reg >= 0) return at_[id].reg;
     if (at_[id].from >= 0) return compute(id);
     if (nodes_[id].op == &constant_p) {
-      at_[id].reg = loop_.add_constant(*g_.words_of(nodes_[id]), nodes_[id].type.dtype);
+      at_[id].reg = loop_.add_constant(constant_bits(g_, nodes_[id]), nodes_[id].type.dtype);
     } else {
       const strided v = copying ? source(id) : memory(id);
       at_[id].reg =
@@ -283,7 +283,7 @@ class scheduler : materialization {
     const node& n = nodes_[i];
     if (at_[i].joined >= 0) emit_producer(root_[at_[i].joined], at_[i].joined);
     plan_step st;
-    st.kind = n.op->bodies.count ? step_kind::call : step_kind::kernel;
+    st.kind = n.op->attributes.has_bodies() ? step_kind::call : step_kind::kernel;
     st.node = i;
     st.operands = p_.operands.count();
     st.in_count = n.operand_count;
@@ -303,13 +303,12 @@ class scheduler : materialization {
       for (int k = 0; k < n.operand_count; ++k) in.push_back(array(nodes_[operands_[n.first_operand + k]].type));
       const types ts = n.op->infer_all(call_of(g_, n, in, const_cast<graph*>(&g_)));  // only read
       vec<int> result(ts.size(), -1);
-      for (int j = at_[i].head; j >= 0; j = at_[j].next) result[*g_.words_of(nodes_[j])] = j;
+      for (int j = at_[i].head; j >= 0; j = at_[j].next) result[picked_output(g_, nodes_[j])] = j;
       for (int k = 0; k < ts.count(); ++k) {
-        if (result[k] >= 0) {
+        if (result[k] >= 0)
           add_result(result[k], nodes_[result[k]].type);  // `lower` keeps the type where it rounds operands
-        } else {
+        else
           add_operand(add_buffer(buffer_kind::arena, -1, ts[k]), 0, ts[k], row_major(ts[k].shape));
-        }
         if (k < 32 && (result[k] < 0 || !at_[result[k]].needed)) st.unread |= std::uint32_t{1} << k;
       }
       st.out_count = ts.count();
@@ -319,14 +318,14 @@ class scheduler : materialization {
     }
     st.numbers = p_.numbers.count();
     st.number_count = n.word_count;
-    for (int k = 0; k < n.word_count; ++k) p_.numbers.push_back(g_.words_of(n)[k]);
+    append_words(p_.numbers, g_, n);
     st.function = p_.index_of(n.op);
     if (st.kind == step_kind::call) {  // the size of the scratch memory is known after the bodies
       plan_buffer scratch;
       p_.buffers.push_back(scratch);
       add_operand(p_.buffers.count() - 1, 0, {u32, false, {}}, {});
       ++st.out_count;
-      st.region_count = body_count(n);
+      st.region_count = body_count(g_, n);
       if (n.op->bodies.carries) st.carries = n.op->bodies.carries(g_.words_of(n));
       calls_.push_back(p_.steps.count());
     } else if (n.op->memory.overwrites >= 0) {
@@ -342,8 +341,9 @@ class scheduler : materialization {
       const int first = p_.steps[s].region = p_.regions.count();
       const plan_step st = p_.steps[s];
       p_.regions.resize(p_.regions.size() + static_cast<std::size_t>(st.region_count));
+      const auto place = [&](int b) { return p_.ops[st.function]->attributes.body_place(b); };
       for (int b = 0; b < st.region_count; ++b)
-        plan_region_of(p_, g_.bodies[static_cast<int>(p_.numbers[st.numbers + b])], first + b, takes_);
+        plan_region_of(p_, g_.bodies[p_.numbers[st.numbers + place(b)]], first + b, takes_);
       for (int k = 0; k + 1 < st.out_count; ++k)
         if (const int operand = updated_by_bodies(st, k); operand >= 0) donations_.note_update(st, operand, k);
     }

@@ -36,16 +36,22 @@ constexpr element_bits constant_bits(const graph& g, const node& n) {
   return {static_cast<std::uint64_t>(g.words[n.first_word])};
 }
 
+/// The number of the result that a `get` picks.
+constexpr int picked_output(const graph& g, const node& n) { return static_cast<int>(g.words[n.first_word]); }
+/// The data of a captured array.
+constexpr const handle& captured_data_of(const graph& g, const node& n) { return g.captured[g.words[n.first_word]]; }
+
 /// The attribute words of a node, for a copy of it in `to`. Bodies and captured data are copied there too.
 constexpr words carry_words(const graph& from, const node& n, graph& to) {
   words w(from.words_of(n), static_cast<std::size_t>(n.word_count));
-  for (int b = 0; b < body_count(n); ++b) {
-    to.bodies.push_back(graph(from.bodies[w[b]]));
-    w[b] = to.bodies.count() - 1;
-  }
+  if (n.op->attributes.has_bodies())
+    for (int b = 0; b < body_count(from, n); ++b) {
+      to.bodies.push_back(graph(body_of(from, n, b)));
+      body_word(*n.op, w, b) = to.bodies.count() - 1;
+    }
   if (n.op == &captured_p) {
-    to.captured.push_back(from.captured[w[0]]);
-    w[0] = to.captured.count() - 1;
+    to.captured.push_back(captured_data_of(from, n));
+    w = {to.captured.count() - 1};
   }
   return w;
 }
@@ -59,7 +65,9 @@ constexpr sharing sharing_of(const op& o) {
 }
 constexpr int add_node(graph& g, const op& o, const int* in, int n_in, const words& w, const array_type& t,
                        location l) {
-  return g.find_or_add(&o, sharing_of(o), in, n_in, w.data(), w.count(), t, l);
+  const int id = g.find_or_add(&o, sharing_of(o), in, n_in, w.data(), w.count(), t, l);
+  if (!__builtin_is_constant_evaluated() && &o == &captured_p) g.captured_nodes.note(g, id);
+  return id;
 }
 /// Makes constants the last operands of commutative ops, so that equal layers have equal loops.
 constexpr void order_operands(const graph& g, int* ids) {
@@ -156,13 +164,7 @@ constexpr array lift_here(graph& g, const array& a, location where) {
   }
   if (!std::is_constant_evaluated() && a.is_concrete()) {
     if (g.parent) return array(&g, detail::capture(g, lift_here(*g.parent, a, where)), a.type());
-    for (int i = 0; i < g.captured.count(); ++i)
-      if (g.captured[i].get() == a.storage().get()) {
-        const std::int64_t k = i;
-        for (int id = 0; id < g.count(); ++id)
-          if (g[id].op == &captured_p && *g.words_of(g[id]) == k && g[id].type == a.type())
-            return array(&g, id, a.type());
-      }
+    if (const int id = g.captured_nodes.find(g, a.storage().get(), a.type()); id >= 0) return array(&g, id, a.type());
     g.captured.push_back(a.storage());
     return array(&g, detail::add_node(g, captured_p, nullptr, 0, {g.captured.count() - 1}, a.type(), where), a.type());
   }

@@ -3,8 +3,8 @@
 // tested by tests/transforms/callback.cpp
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/core/op.hpp>             // call
+#include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
+#include <tokamax/core/attributes/facts.hpp>  // body_count
 
 namespace tokamax::detail {
 

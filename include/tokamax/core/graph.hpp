@@ -55,32 +55,46 @@ enum class sharing : std::uint8_t { none, same_order, either_order };
 struct named_axis {
   std::string_view name;
   std::int64_t size = 0;
-  /// The number that stands for the name among the attribute words of nodes. It is never 0.
-  static constexpr std::int64_t identifier(std::string_view name) {
-    std::uint64_t hash = 1469598103934665603u;  // FNV-1a
-    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-    return static_cast<std::int64_t>(hash >> 2 | 1);
+};
+
+struct graph;
+
+/// Finds the node of captured data: a hash table of node ids, which run-time traces use. A function may capture a whole
+/// model, and each use of a parameter asks.
+class captured_table {
+ public:
+  /// The node that has this data as an array of this type; -1 if there is none.
+  int find(const graph& g, const buffer_block* data, const array_type& type) const;
+  void note(const graph& g, int id);
+
+ private:
+  vec<int> slots_;  // -1: empty
+  int count_ = 0;
+  std::size_t slot_of(const buffer_block* data) const {
+    return (reinterpret_cast<std::uintptr_t>(data) >> 4) * 0x9e3779b97f4a7c15u % slots_.size();
   }
+  void put(const graph& g, int id);
 };
 
 /// A program: nodes in topological order, its inputs and outputs, and the bodies of its control flow.
 struct graph {
   vec<node> nodes;
-  vec<int> operands;         ///< pool of operand ids
-  vec<std::int64_t> words;   ///< pool of attribute words
-  vec<int> inputs, outputs;  ///< node ids
-  vec<graph> bodies;         ///< the bodies of loops and branches, and called functions
-  vec<int> effects;          ///< nodes with an effect, or with a body that has one, in the order of the program
-  vec<handle> captured;      ///< concrete arrays that a run-time trace closed over
-  vec<int> captures;         ///< of a body: ids in `parent` that the body closes over, in the order of its inputs
-  graph* parent = nullptr;   ///< of a body while it is traced: the graph around it
-  int depth = 0;             ///< number of graphs around this one
-  vec<named_axis> axes;      ///< named axes of what is being traced, from the outermost one
-  bool dynamic = false;      ///< it or a graph around it has inputs with dynamic extents
-  bool floating = false;     ///< holds only a constant expression, which joins the first trace that it meets
-  bool open = false;     ///< of a floating graph: a function is being traced into it (see core/graph/open_graph.hpp)
-  graph* met = nullptr;  ///< of an open graph: the trace that the function turned out to be a part of
-  vec<graph*> guests;    ///< open graphs that met this one
+  vec<int> operands;              ///< pool of operand ids
+  vec<std::int64_t> words;        ///< pool of attribute words
+  vec<int> inputs, outputs;       ///< node ids
+  vec<graph> bodies;              ///< the bodies of loops and branches, and called functions
+  vec<int> effects;               ///< nodes with an effect, or with a body that has one, in the order of the program
+  vec<handle> captured;           ///< concrete arrays that a run-time trace closed over
+  captured_table captured_nodes;  ///< their nodes
+  vec<int> captures;              ///< of a body: ids in `parent` that the body closes over, in the order of its inputs
+  graph* parent = nullptr;        ///< of a body while it is traced: the graph around it
+  int depth = 0;                  ///< number of graphs around this one
+  vec<named_axis> axes;           ///< named axes of what is being traced, from the outermost one
+  bool dynamic = false;           ///< it or a graph around it has inputs with dynamic extents
+  bool floating = false;          ///< holds only a constant expression, which joins the first trace that it meets
+  bool open = false;              ///< of a floating graph: a function is being traced into it (see core/graph/open_graph.hpp)
+  graph* met = nullptr;           ///< of an open graph: the trace that the function turned out to be a part of
+  vec<graph*> guests;             ///< open graphs that met this one
   diagnostic error;
   trace_life life;  ///< at run time: lets arrays know whether this graph still exists
   scope_names scopes;
@@ -219,6 +233,29 @@ struct graph {
     }
   }
 };
+
+inline int captured_table::find(const graph& g, const buffer_block* data, const array_type& type) const {
+  if (slots_.empty()) return -1;
+  for (std::size_t at = slot_of(data); slots_[at] >= 0; at = (at + 1) % slots_.size()) {
+    const node& n = g[slots_[at]];
+    if (g.captured[g.words[n.first_word]].get() == data && n.type == type) return slots_[at];
+  }
+  return -1;
+}
+inline void captured_table::put(const graph& g, int id) {
+  std::size_t at = slot_of(g.captured[g.words[g[id].first_word]].get());
+  while (slots_[at] >= 0) at = (at + 1) % slots_.size();
+  slots_[at] = id;
+}
+inline void captured_table::note(const graph& g, int id) {
+  if (2 * ++count_ > slots_.count()) {
+    const vec<int> before = std::move(slots_);
+    slots_ = vec<int>(static_cast<std::size_t>(4 * count_ + 12), -1);
+    for (const int other : before)
+      if (other >= 0) put(g, other);
+  }
+  put(g, id);
+}
 
 /// A new graph for a constant expression. It lives until the last array that refers to it is gone.
 constexpr handle make_floating_graph() {

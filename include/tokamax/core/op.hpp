@@ -2,17 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/base/modular.hpp>        // modular
-#include <tokamax/base/rule.hpp>           // rule
-#include <tokamax/base/tree/reflect.hpp>   // fields: options to attribute words
-#include <tokamax/core/array.hpp>          // array
-#include <tokamax/core/generated/ops.hpp>  // descriptors of the library, declared ahead
-#include <tokamax/core/op_cost.hpp>        // cost_facts
-#include <tokamax/core/schema.hpp>         // attribute_schema
-#include <tokamax/core/spelled.hpp>        // spelled
+#include <tokamax/base/compiled_once.hpp>      // TOKAMAX_COMPILED_ONCE
+#include <tokamax/base/modular.hpp>            // modular
+#include <tokamax/base/rule.hpp>               // rule
+#include <tokamax/core/array.hpp>              // array
+#include <tokamax/core/attributes/schema.hpp>  // attribute_schema, words
+#include <tokamax/core/generated/ops.hpp>      // descriptors of the library, declared ahead
+#include <tokamax/core/op_cost.hpp>            // cost_facts
+#include <tokamax/core/spelled.hpp>            // spelled
 
-#include <bit>          // bit_cast
 #include <limits>       // quiet_NaN
 #include <string_view>  // string_view
 
@@ -25,50 +23,6 @@ struct arrays : vec<array> {
 };
 
 using types = vec<array_type>;
-using words = vec<std::int64_t>;
-
-namespace detail {
-constexpr void pack_value(words& w, const shape& s) {
-  w.push_back(s.rank());
-  for (std::int64_t v : s) w.push_back(v);
-}
-constexpr void pack_value(words& w, double v) { w.push_back(std::bit_cast<std::int64_t>(v)); }
-template <class T>
-  requires std::is_integral_v<T> || std::is_enum_v<T>
-constexpr void pack_value(words& w, T v) {
-  w.push_back(static_cast<std::int64_t>(v));
-}
-constexpr void pack_value(words& w, const words& rest) {
-  for (std::int64_t v : rest) w.push_back(v);
-}
-constexpr void unpack_value(const std::int64_t*& w, shape& s) {
-  const auto n = *w++;
-  for (std::int64_t i = 0; i < n; ++i) s.push_back(*w++);
-}
-constexpr void unpack_value(const std::int64_t*& w, double& v) { v = std::bit_cast<double>(*w++); }
-template <class T>
-  requires std::is_integral_v<T> || std::is_enum_v<T>
-constexpr void unpack_value(const std::int64_t*& w, T& v) {
-  v = static_cast<T>(*w++);
-}
-}  // namespace detail
-
-/// The attribute words of an options record. Its fields are integers, enums, doubles and shapes; the last one may be
-/// `words`.
-template <class Options>
-constexpr words pack(const Options& options) {
-  words w;
-  w.reserve(sizeof(Options) / sizeof(std::int64_t) + 8);
-  detail::binding<field_count<Options>>::visit(options,
-                                               [&](const auto&... field) { (detail::pack_value(w, field), ...); });
-  return w;
-}
-
-/// The names and kinds of an op's attribute words, from its options record: `.attributes = schema<dot_dimensions>`.
-template <class Options>
-attribute_schema schema() {
-  return {detail::attribute_fields<Options>(std::make_index_sequence<field_count<Options>>{}), pack(Options{})};
-}
 
 namespace detail {
 [[noreturn]] void throw_error(const message& what, const message& found, const message& expected, location where);
@@ -93,14 +47,6 @@ constexpr void reject(graph* trace, location where, const message& what, const m
   }
 }
 
-/// An options record from its attribute words.
-template <class Options>
-constexpr Options unpack(const std::int64_t* w) {
-  Options o{};
-  detail::binding<field_count<Options>>::visit(o, [&](auto&... field) { (detail::unpack_value(w, field), ...); });
-  return o;
-}
-
 /// One use of an op, as its rules see it. `call_of` makes it.
 struct call {
   const op* self = nullptr;
@@ -113,7 +59,7 @@ struct call {
   const array* cotangents = nullptr;  ///< vjp: one for each output; it may not exist
   const array* tangents = nullptr;    ///< jvp: one for each input; it may not exist
   std::int64_t batch_size = 0;        ///< batch: the extent of the leading axis of the inputs in `batched`
-  std::int64_t axis = 0;              ///< batch: the identifier of that axis, if it has a name
+  std::string_view axis = {};         ///< batch: the name of that axis, if it has one
   const char* flags = nullptr;  ///< vjp: inputs that need a cotangent; batch: inputs that carry the axis; null: all
   graph* trace = nullptr;
   location where{};
@@ -130,7 +76,8 @@ struct call {
   /// A copy of the attributes, to change or to bind again.
   constexpr words attribute_words() const { return words(attributes, static_cast<std::size_t>(attribute_count)); }
   /// One of the op's bodies.
-  constexpr const graph& body(int b) const { return trace->bodies[attributes[b]]; }
+  constexpr const graph& body(int b) const;
+  constexpr graph& mutable_body(int b) const;
   /// A copy of the inputs.
   constexpr arrays operands() const { return arrays(inputs, static_cast<std::size_t>(count)); }
   /// Rejects the call. The result is some type, so that rules can write `return c.fail(...)`.
@@ -177,18 +124,16 @@ struct memory_facts {
   int overwrites = -1;  ///< the input that kernels may overwrite with the result, or -1
   /// Elementwise: the op is so cheap that loops compute it again if that saves memory.
   bool recomputed = false;
-  bool joins = false;  ///< the operands one after the other along an axis, which is the first attribute word
+  bool joins = false;  ///< the operands one after the other along an axis, which is the op's axis_number
   /// View: changes the offset and strides of the operand, in elements, to those of the result. False if no strides describe
   /// the result, so that the operand must be copied first. Counting: sets offset and strides.
   bool (*strides)(const array_type& operand, const array_type& result, const std::int64_t* attributes,
                   std::int64_t& offset, shape& strides) = nullptr;
 };
 
-/// Bodies are functions that are attributes of an op. The leading attribute words of the op are indices of graphs among the
-/// bodies of the trace. If the op has no `compose`, its `run` calls the bodies, which become regions of the plan.
+/// Bodies are functions that are attributes of an op: those of type body_index in its options record, or a list of them. If
+/// the op has no `compose`, its `run` calls the bodies, which become regions of the plan.
 struct body_facts {
-  static constexpr int every_word = -1;
-  int count = 0;  ///< the number of such words; every_word: all attributes are bodies
   /// Loops: how many values the last body takes and returns for the next step, for these attributes. They are the first
   /// operands and results of the op, and the first inputs and outputs of that body.
   int (*carries)(const std::int64_t* attributes) = nullptr;
@@ -196,13 +141,12 @@ struct body_facts {
   bool branches = false;
   /// Loops of a known length: how often the bodies run, for these attributes.
   std::int64_t (*repeats)(const std::int64_t* attributes) = nullptr;
-  constexpr int of(int attribute_count) const { return count == every_word ? attribute_count : count; }
 };
 
 /// How a reduction combines elements. If there are none, the result is 0, the least or greatest value, true or false.
 enum class combiner : std::uint8_t { none, add, maximum, minimum, logical_and, logical_or };
 
-/// Ops that combine all elements along some axes, those that their attribute words begin with (as `pack` writes axes).
+/// Ops that combine all elements along some axes, the `axes` that stand before other lists in their options record.
 struct reduction_facts {
   combiner combines = combiner::none;
 };
@@ -215,16 +159,15 @@ enum class effect_kind : std::uint8_t {
   ordered,  ///< something outside of the program that happens as often as the program says, or is refused
 };
 
-/// How an op uses the named axis that its first attribute word identifies.
+/// How an op uses the axis whose axis_name it has.
 enum class axis_role : std::uint8_t {
   none,
   differs,  ///< the result differs along the axis, even if the operands do not
   gathers,  ///< the result is the same for all entries of the axis
 };
 
-/// How a precision policy may change an op.
+/// How a precision policy may change an op. The algorithm of its products is its attribute of type dot_algorithm.
 struct precision_facts {
-  bool has_algorithm = false;   ///< the last attribute word is the dot_algorithm of its products
   int product_operands = 0;     ///< number of leading operands used only by the products, which may be rounded early
   bool kernels_in_f32 = false;  ///< kernels compute in f32 at most: calls with operands of f64 run as their `compose`
   bool sums = false;  ///< adds many numbers up: f32 operands and results stay f32 where a policy narrows others
@@ -249,15 +192,15 @@ struct op {
   precision_facts precision = {};
   cost_facts cost = {};
   axis_role axis = axis_role::none;
-  attribute_schema (*attributes)() = nullptr;        ///< names and kinds of the attributes, `schema` of their record
-  array_type (*infer)(const call&) = nullptr;        ///< dtype and shape rule; the only place that rejects arguments
-  rule<types(const call&)> infer_all = nullptr;      ///< the same for several outputs
-  rule<arrays(const call&)> compose = nullptr;       ///< meaning in smaller ops
-  rule<arrays(const call&)> vjp = nullptr;           ///< cotangents of the inputs
-  rule<arrays(const call&)> jvp = nullptr;           ///< tangents of the outputs
-  rule<arrays(const call&)> batch = nullptr;         ///< the op with a leading batch axis
-  rule<array(const call&)> simplify = nullptr;       ///< a cheaper equal array, or one that does not exist
-  rule<arrays(const call&)> simplify_all = nullptr;  ///< the same for several outputs: all of them, or none
+  attribute_schema attributes = {};              ///< names, kinds and places of attributes: `schema` of their record
+  array_type (*infer)(const call&) = nullptr;    ///< dtype and shape rule; the only place that rejects arguments
+  rule<types(const call&)> infer_all = nullptr;  ///< the same for several outputs
+  rule<arrays(const call&)> compose = nullptr;   ///< meaning in smaller ops
+  rule<arrays(const call&)> vjp = nullptr;       ///< cotangents of the inputs
+  rule<arrays(const call&)> jvp = nullptr;       ///< tangents of the outputs
+  rule<arrays(const call&)> batch = nullptr;     ///< the op with a leading batch axis
+  rule<array(const call&)> simplify = nullptr;   ///< a cheaper equal array, or one that does not exist
+  rule<arrays(const call&)> simplify_all = nullptr;             ///< the same for several outputs: all of them, or none
   rule<array(const call&, const array& sum)> add_to = nullptr;  ///< sum + the result, if that needs no array of its own
   spelled (*spell)(const spelled*) = nullptr;                   ///< elementwise: the element function as text
   kernel_set (*kernels)() = nullptr;                            ///< what a run-time trace executes
@@ -297,9 +240,8 @@ constexpr double bytes_of_operands(const call& c, int first) {
   return bytes;
 }
 
-/// How many of the attribute words of a node are bodies.
-constexpr int body_count(const node& n) { return n.op->bodies.of(n.word_count); }
-constexpr int body_count(const call& c) { return c.self->bodies.of(c.attribute_count); }
+constexpr graph& call::mutable_body(int b) const { return trace->bodies[attributes[self->attributes.body_place(b)]]; }
+constexpr const graph& call::body(int b) const { return mutable_body(b); }
 
 /// The tag that kernels are overloaded on: `kernel(op_c<dot_general_p>, cpu, arguments)`.
 template <const op& Op>

@@ -16,7 +16,7 @@ class grid_check {
   grid_check(check_run& run, check_state& state, const graph& g, const node& n, const arrays& operands)
       : run_(run),
         state_(state),
-        k_(kernel_layout::of(g.words_of(n), n.word_count)),
+        k_(unpack<kernel_attributes>(g.words_of(n))),
         body_(g.bodies[k_.body]),
         maps_(g.bodies[k_.maps]),
         where_(n.where) {
@@ -272,7 +272,7 @@ class grid_check {
 
   check_run& run_;
   check_state& state_;
-  const kernel_layout k_;
+  const kernel_attributes k_;
   const graph &body_, &maps_;
   const location where_;
   checked_values numbers_;

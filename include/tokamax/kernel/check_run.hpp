@@ -163,9 +163,9 @@ inline void check_run::node_of(frame& f, int i) {
     std::memcpy(to.data.storage()->data, f.g.words_of(n),
                 static_cast<std::size_t>(size(n.type.shape) * size_of(n.type.dtype)));
   } else if (n.op == &captured_p) {
-    to.data = array(f.g.captured[*f.g.words_of(n)], n.type);
+    to.data = array(captured_data_of(f.g, n), n.type);
   } else if (n.op == &get_p) {
-    to = f.tuples.at(f.g.operand(n, 0))[static_cast<std::size_t>(*f.g.words_of(n))];
+    to = f.tuples.at(f.g.operand(n, 0))[static_cast<std::size_t>(picked_output(f.g, n))];
   } else if (n.op == &ref_empty_p) {
     to = scoped(f, n);
   } else {
@@ -191,7 +191,7 @@ inline checked_values check_run::call(frame& f, const node& n) {
     for (int k = 0; k < n.operand_count; ++k) in.push_back(data_of(operand(f, n, k)));
     return check_grid(*this, state_, f.g, n, in);
   }
-  return body_count(n) ? bodies(f, n) : plain(f, n);
+  return n.op->attributes.has_bodies() ? bodies(f, n) : plain(f, n);
 }
 
 /// An op on values, by the host's kernel.
@@ -211,14 +211,14 @@ inline checked_values check_run::bodies(frame& f, const node& n) {
   const body_facts& facts = n.op->bodies;
   checked_values in;
   for (int k = 0; k < n.operand_count; ++k) in.push_back(operand(f, n, k));
-  const auto body = [&](int b) -> const graph& { return f.g.bodies[w[b]]; };
+  const auto body = [&](int b) -> const graph& { return body_of(f.g, n, b); };
   if (facts.branches) {
     const auto chosen = static_cast<int>(in[0].data.item<std::int32_t>());
     return run(body(chosen), checked_values(in.begin() + 1, in.end()), n.where);
   }
   if (facts.carries) {
     const auto carries = facts.carries(w);
-    const int last = body_count(n) - 1;
+    const int last = body_count(f.g, n) - 1;
     const bool counted = facts.repeats != nullptr;
     const bool entries = counted && (unpack<scan_attributes>(w).sequences || unpack<scan_attributes>(w).stacked);
     if (!entries) {
@@ -358,7 +358,7 @@ inline checked_values check_run::count(frame& f, const node& n) {
 
 /// Memory of run_scoped, which lies beside the blocks in VMEM.
 inline checked_value check_run::scoped(frame& f, const node& n) {
-  const auto space = static_cast<memory_space>(f.g.words_of(n)[n.word_count - 1]);
+  const auto space = unpack<ref_empty_attributes>(f.g.words_of(n)).space;
   f.scoped.push_back(std::make_unique<checked_memory>("scoped memory", n.type, space, n.where));
   checked_memory& m = *f.scoped.back();
   m.poison(state_.poison);

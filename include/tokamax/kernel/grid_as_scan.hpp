@@ -3,7 +3,7 @@
 // tested by tests/kernel/kernel_call.cpp
 #pragma once
 
-#include <tokamax/kernel/kernel_attributes.hpp>      // kernel_layout
+#include <tokamax/kernel/kernel_attributes.hpp>      // kernel_attributes
 #include <tokamax/kernel/ref_ops.hpp>                // unwritten
 #include <tokamax/lax/elementwise/division.hpp>      // quotient, rem
 #include <tokamax/lax/slice.hpp>                     // pad, slice
@@ -45,7 +45,7 @@ constexpr arrays indices_of(const array& step, const shape& grid) {
 }
 
 /// Where the blocks of all refs begin in a step, from the indices and prefetched scalars.
-constexpr vec<arrays> starts_of_blocks(const kernel_layout& k, const arrays& indices, const arrays& mapped) {
+constexpr vec<arrays> starts_of_blocks(const kernel_attributes& k, const arrays& indices, const arrays& mapped) {
   vec<arrays> all;
   int next = 0;
   for (int r = 0; r < k.inputs + k.outputs; ++r) {
@@ -62,7 +62,7 @@ constexpr vec<arrays> starts_of_blocks(const kernel_layout& k, const arrays& ind
 }
 
 /// One step: what the outputs and scratch refs hold after it. `state` is [step number, outputs, scratch].
-constexpr std::vector<array> grid_step(const call& c, const kernel_layout& k, const arrays& inputs,
+constexpr std::vector<array> grid_step(const call& c, const kernel_attributes& k, const arrays& inputs,
                                        const std::vector<array>& state) {
   graph& g = *state[0].trace();
   arrays args = indices_of(state[0], k.grid);
@@ -103,7 +103,7 @@ constexpr std::vector<array> grid_step(const call& c, const kernel_layout& k, co
 }
 
 constexpr arrays grid_as_scan(const call& c) {
-  const kernel_layout k = kernel_layout::of(c.attributes, c.attribute_count);
+  const auto k = unpack<kernel_attributes>(c.attributes);
   arrays inputs, out;
   for (int r = 0; r < k.inputs; ++r) inputs.push_back(with_overhang(c[k.prefetch + r], k.refs[r]));
   std::vector<array> state{array(0.0, {i32, false, {}})};

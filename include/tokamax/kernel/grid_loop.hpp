@@ -5,7 +5,7 @@
 
 #include <tokamax/core/kernel_arguments.hpp>     // kernel_arguments
 #include <tokamax/kernel/grid_as_scan.hpp>       // grid_as_scan
-#include <tokamax/kernel/kernel_attributes.hpp>  // kernel_layout
+#include <tokamax/kernel/kernel_attributes.hpp>  // kernel_attributes
 #include <tokamax/kernel/ref_ops.hpp>            // ref_get_p, ref_set_p
 #include <tokamax/transforms/body.hpp>           // body_input, bind_bodies
 
@@ -15,7 +15,7 @@ namespace detail {
 void run_grid(const kernel_arguments& a);
 
 constexpr types types_of_outputs(const call& c) {
-  const kernel_layout k = kernel_layout::of(c.attributes, c.attribute_count);
+  const auto k = unpack<kernel_attributes>(c.attributes);
   types t;
   for (int i = 0; i < k.outputs; ++i) t.push_back(k.output(i).array);
   return t;
@@ -27,7 +27,6 @@ constexpr types types_of_outputs(const call& c) {
 inline constexpr op grid_loop_p{
     .name = "grid_loop",
     .unique = true,
-    .bodies = {.count = 2},
     .attributes = schema<kernel_attributes>,
     .infer_all = [](const call& c) -> types { return detail::types_of_outputs(c); },
     .compose = [](const call& c) -> arrays { return detail::grid_as_scan(c); },
@@ -59,7 +58,7 @@ constexpr vec<char> used_inputs(const graph& g) {
 }
 
 /// The lowered body of a kernel, and what it tells about the refs.
-constexpr graph body_on_windows(const graph& body, kernel_layout& k) {
+constexpr graph body_on_windows(const graph& body, kernel_attributes& k) {
   graph b;
   arrays args;
   for (int i = 0; i < body.inputs.count(); ++i) {
@@ -81,13 +80,12 @@ constexpr graph body_on_windows(const graph& body, kernel_layout& k) {
 }
 
 constexpr arrays kernel_as_grid_loop(const call& c) {
-  kernel_layout k = kernel_layout::of(c.attributes, c.attribute_count);
+  auto k = unpack<kernel_attributes>(c.attributes);
   graph body = body_on_windows(graph(c.body(0)), k);
   graph maps(c.body(1));
-  words w = k.packed();
-  w[0] = add_body(*c.trace, std::move(body));
-  w[1] = add_body(*c.trace, std::move(maps));
-  return bind_all(described<grid_loop_p>(), c.inputs, c.count, w, c.where);
+  k.body = add_body(*c.trace, std::move(body));
+  k.maps = add_body(*c.trace, std::move(maps));
+  return bind_all(described<grid_loop_p>(), c.inputs, c.count, pack(k), c.where);
 }
 
 }  // namespace detail

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/kernel/grid_loop.hpp>    // kernel_layout
+#include <tokamax/kernel/grid_loop.hpp>    // kernel_attributes
 
 #include <algorithm>  // min
 #include <string>     // to_string
@@ -80,12 +80,12 @@ TOKAMAX_COMPILED_ONCE void poison(device& where, std::byte* data, dtype type, st
 class grid_run {
  public:
   grid_run(const kernel_arguments& a)
-      : arguments(a), layout(kernel_layout::of(a.attributes, a.attribute_count)), where(a.context->where) {
+      : arguments(a), layout(unpack<kernel_attributes>(a.attributes)), where(a.context->where) {
     for (int i = layout.parallel; i < layout.grid.rank(); ++i) steps *= layout.grid[i];
     for (int i = 0; i < layout.parallel; ++i) chunks *= layout.grid[i];
   }
   const kernel_arguments& arguments;
-  const kernel_layout layout;
+  const kernel_attributes layout;
   device& where;
   std::int64_t chunks = 1, steps = 1;  ///< number of chunks, and of steps in each
 
@@ -143,7 +143,7 @@ class grid_worker {
   bool lies_dense(int r) const;
 
   const grid_run& run_;
-  const kernel_layout& k_;
+  const kernel_attributes& k_;
   body_runs& bodies_;
   handle memory_;
   std::int32_t ids_[max_rank] = {};

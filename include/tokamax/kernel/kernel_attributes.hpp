@@ -13,32 +13,30 @@ enum class block_axis : std::uint8_t { block, entry, element };
 /// A ref of a kernel: an array, and the block of it that a step sees.
 struct block_info {
   memory_space space = memory_space::vmem;
-  int alias = -1;         ///< outputs: the argument with whose values it begins
-  array_type array = {};  ///< all of it; for scratch memory the block
-  shape block = {};       ///< extents along the axes of the array; 1 where the ref has no axis
-  shape kinds = {};       ///< block_axis of each axis
-  shape index = {};       ///< for each axis the grid axis that numbers its blocks, first_block, or `by_map`
-  int buffers = 2;        ///< blocks in memory at a time
-  bool window = false;    ///< lowered bodies: the body gets the array itself, beginning at the block
-  bool reads = true;      ///< lowered bodies: the body reads what the ref holds before the step
+  int alias = -1;              ///< outputs: the argument with whose values it begins
+  array_type array = {};       ///< all of it; for scratch memory the block
+  shape block = {};            ///< extents along the axes of the array; 1 where the ref has no axis
+  vec<block_axis> kinds = {};  ///< of each axis
+  shape index = {};            ///< for each axis the grid axis that numbers its blocks, first_block, or `by_map`
+  int buffers = 2;             ///< blocks in memory at a time
+  bool window = false;         ///< lowered bodies: the body gets the array itself, beginning at the block
+  bool reads = true;           ///< lowered bodies: the body reads what the ref holds before the step
 
   static constexpr std::int64_t by_map = -2;  ///< in `index`: the body of the maps computes the number
   /// The type of the ref.
   constexpr array_type type() const {
     array_type t{array.dtype, false, {}};
     for (int i = 0; i < block.rank(); ++i)
-      if (kinds[i] != static_cast<std::int64_t>(block_axis::entry)) t.shape.push_back(block[i]);
+      if (kinds[i] != block_axis::entry) t.shape.push_back(block[i]);
     return t;
   }
   /// The number of steps of the block along an axis: a block, or an element.
-  constexpr std::int64_t unit(int axis) const {
-    return kinds[axis] == static_cast<std::int64_t>(block_axis::block) ? block[axis] : 1;
-  }
+  constexpr std::int64_t unit(int axis) const { return kinds[axis] == block_axis::block ? block[axis] : 1; }
   /// Do blocks tile the array, so that none hangs over?
   constexpr bool divides() const {
     for (int i = 0; i < block.rank(); ++i)
-      if (kinds[i] == static_cast<std::int64_t>(block_axis::element) || is_dyn(array.shape[i]) || block[i] == 0 ||
-          array.shape[i] == 0 || array.shape[i] % block[i] != 0)
+      if (kinds[i] == block_axis::element || is_dyn(array.shape[i]) || block[i] == 0 || array.shape[i] == 0 ||
+          array.shape[i] % block[i] != 0)
         return false;
     return true;
   }
@@ -48,42 +46,13 @@ struct block_info {
 /// are [indices of the step, prefetched scalars, input refs, output refs, scratch refs]; its results are the last two after
 /// the step. The second body maps [indices, prefetched scalars] to the block numbers of each axis `by_map`.
 struct kernel_attributes {
-  std::int64_t body = 0, maps = 0;
+  body_index body = {}, maps = {};
   shape grid;
   int parallel = 0;  ///< the number of leading grid axes whose steps may run in any order
   int prefetch = 0, inputs = 0, outputs = 0, scratch = 0;
   std::int64_t vmem_limit = 0;
   bool estimated = false;  ///< do the next numbers tell the cost of all steps, as the writer of the kernel says it?
   double flops = 0, bfloat16_flops = 0, transcendentals = 0, bytes_accessed = 0;
-  words blocks;  ///< the block_info of inputs, outputs and scratch
-};
-
-/// Reads or writes the words of a block_info, field by field.
-namespace detail {
-constexpr void pack_block(words& w, const block_info& b) {
-  pack_value(w, b.space);
-  pack_value(w, b.alias);
-  pack_value(w, b.buffers);
-  pack_value(w, b.array.dtype);
-  for (const shape* const s : {&b.array.shape, &b.block, &b.kinds, &b.index}) pack_value(w, *s);
-  pack_value(w, b.window);
-  pack_value(w, b.reads);
-}
-constexpr block_info unpack_block(const std::int64_t*& w) {
-  block_info b;
-  unpack_value(w, b.space);
-  unpack_value(w, b.alias);
-  unpack_value(w, b.buffers);
-  unpack_value(w, b.array.dtype);
-  for (shape* const s : {&b.array.shape, &b.block, &b.kinds, &b.index}) unpack_value(w, *s);
-  unpack_value(w, b.window);
-  unpack_value(w, b.reads);
-  return b;
-}
-}  // namespace detail
-
-/// A kernel node as a record.
-struct kernel_layout : kernel_attributes {
   vec<block_info> refs;  ///< inputs, outputs, scratch
 
   constexpr int writable() const { return outputs + scratch; }
@@ -97,28 +66,6 @@ struct kernel_layout : kernel_attributes {
     estimated = cost.has_value();
     flops = c.flops, bfloat16_flops = c.bfloat16_flops;
     transcendentals = c.transcendentals, bytes_accessed = c.bytes_accessed;
-  }
-
-  /// From attribute words; their number tells where the blocks end.
-  static constexpr kernel_layout of(const std::int64_t* w, int count) {
-    kernel_layout k;
-    const std::int64_t* const end = w + count;
-    detail::unpack_value(w, k.body);
-    detail::unpack_value(w, k.maps);
-    detail::unpack_value(w, k.grid);
-    for (int* const n : {&k.parallel, &k.prefetch, &k.inputs, &k.outputs, &k.scratch}) detail::unpack_value(w, *n);
-    detail::unpack_value(w, k.vmem_limit);
-    detail::unpack_value(w, k.estimated);
-    for (double* const x : {&k.flops, &k.bfloat16_flops, &k.transcendentals, &k.bytes_accessed})
-      detail::unpack_value(w, *x);
-    while (w != end) k.refs.push_back(detail::unpack_block(w));
-    return k;
-  }
-  constexpr words packed() const {
-    kernel_attributes a = *this;
-    a.blocks.clear();
-    for (const block_info& b : refs) detail::pack_block(a.blocks, b);
-    return pack(a);
   }
 };
 

@@ -29,9 +29,7 @@ constexpr block_info block_of(graph& g, const block_spec& s, const array_type& a
     if (!one && !is_dyn(array.shape[i]) && given < (array.shape[i] > 0))
       reject(&g, where, "block_spec: block", message() << s.block, "extents from 1 on, or squeezed");
     b.block.push_back(one ? 1 : given);
-    b.kinds.push_back(static_cast<std::int64_t>(one                      ? block_axis::entry
-                                                : s.elements.contains(i) ? block_axis::element
-                                                                         : block_axis::block));
+    b.kinds.push_back(one ? block_axis::entry : s.elements.contains(i) ? block_axis::element : block_axis::block);
     const std::int64_t axis = s.index_map ? block_info::by_map : i < s.index.rank() ? s.index[i] : first_block;
     if (axis >= grid.rank() || (axis < first_block && !s.index_map))
       reject(&g, where, "block_spec: index", message() << axis, message("an axis of the grid ") << grid);
@@ -42,7 +40,7 @@ constexpr block_info block_of(graph& g, const block_spec& s, const array_type& a
 }
 
 /// Rejects blocks that no step can reach, and blocks that do not fit the memory.
-constexpr void check_blocks(graph& g, const kernel_layout& k, location where) {
+constexpr void check_blocks(graph& g, const kernel_attributes& k, location where) {
   std::int64_t bytes = 0;
   for (int r = 0; r < k.refs.count(); ++r) {
     const block_info& b = k.refs[r];
@@ -64,7 +62,7 @@ constexpr void check_blocks(graph& g, const kernel_layout& k, location where) {
 }
 
 /// Rejects blocks of inputs and outputs that are cut within a tile.
-constexpr void check_tiles(graph& g, const kernel_layout& k, const shape& tile, location where) {
+constexpr void check_tiles(graph& g, const kernel_attributes& k, const shape& tile, location where) {
   for (const std::int64_t extent : tile)
     if (extent < 1) reject(&g, where, "kernel_call: tile", message() << tile, "extents from 1 on");
   for (int r = 0; r < k.inputs + k.outputs; ++r) {
@@ -81,8 +79,8 @@ constexpr void check_tiles(graph& g, const kernel_layout& k, const shape& tile, 
 }
 
 /// The layout of a kernel on these arguments.
-constexpr kernel_layout layout_for(graph& g, const kernel_options& o, const arrays& in, location where) {
-  kernel_layout k;
+constexpr kernel_attributes layout_for(graph& g, const kernel_options& o, const arrays& in, location where) {
+  kernel_attributes k;
   const shape& grid = o.grid.extents();
   k.grid = grid;
   for (const std::int64_t e : grid)
@@ -145,7 +143,7 @@ constexpr arrays counts_of_steps(const kernel_grid& grid, const arrays& prefetch
 }
 
 /// Traces the index maps. A number that is the index of a grid axis, or zero, needs no map.
-constexpr graph trace_maps(graph& g, kernel_layout& k, const kernel_options& o, const arrays& in, location where) {
+constexpr graph trace_maps(graph& g, kernel_attributes& k, const kernel_options& o, const arrays& in, location where) {
   graph maps;
   maps.become_body_of(g);
   const ambient_trace scope(maps);
@@ -187,7 +185,7 @@ constexpr graph trace_maps(graph& g, kernel_layout& k, const kernel_options& o, 
 
 /// Traces the body of a kernel: f(program, refs) on refs for prefetched arguments, inputs, outputs and scratch memory.
 template <class F>
-constexpr graph trace_kernel(graph& g, const kernel_layout& k, const kernel_grid& grid, const arrays& in,
+constexpr graph trace_kernel(graph& g, const kernel_attributes& k, const kernel_grid& grid, const arrays& in,
                              location where, const F& f) {
   graph body;
   body.become_body_of(g);
@@ -227,7 +225,7 @@ constexpr graph trace_kernel(graph& g, const kernel_layout& k, const kernel_grid
 /// Adds a kernel to `g`.
 template <class F>
 constexpr arrays add_kernel(graph& g, const kernel_options& o, const arrays& in, location where, const F& f) {
-  kernel_layout k = layout_for(g, o, in, where);
+  kernel_attributes k = layout_for(g, o, in, where);
   arrays none;
   for (const kernel_output& out : o.out) none.push_back(lift(g, array(0.0, out.type)));
   if (g.error.failed) return none;
@@ -238,7 +236,7 @@ constexpr arrays add_kernel(graph& g, const kernel_options& o, const arrays& in,
   if (g.error.failed) return none;
   k.body = add_body(g, std::move(body));
   k.maps = add_body(g, std::move(maps));
-  return bind_all(kernel_call_p, in.data(), in.count(), k.packed(), where);
+  return bind_all(kernel_call_p, in.data(), in.count(), pack(k), where);
 }
 
 }  // namespace detail

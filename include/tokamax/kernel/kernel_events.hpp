@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/core/graph/cost.hpp>      // operations_of
-#include <tokamax/kernel/kernel_rules.hpp>  // kernel_layout, starts_of_blocks
+#include <tokamax/kernel/kernel_rules.hpp>  // kernel_attributes, starts_of_blocks
 
 #include <vector>  // vector
 
@@ -37,7 +37,7 @@ template <class Visit>
 class kernel_walk {
  public:
   kernel_walk(const graph& g, const node& n, const arrays& prefetched, const Visit& visit)
-      : layout_(kernel_layout::of(g.words_of(n), n.word_count)),
+      : layout_(unpack<kernel_attributes>(g.words_of(n))),
         body_(g.bodies[layout_.body]),
         maps_(g.bodies[layout_.maps]),
         prefetched_(prefetched),
@@ -110,19 +110,19 @@ class kernel_walk {
         in.push_back(array(e.operands.back()));
       }
       const call c = call_of(g, n, in, const_cast<graph*>(&g));  // only read
-      if (body_count(n) == 0) {
+      if (!n.op->attributes.has_bodies()) {
         e.cost = operations_of(c);
         e.use = &c;
         visit_(e);
         continue;
       }
       const double often = n.op->bodies.repeats ? static_cast<double>(n.op->bodies.repeats(c.attributes)) : 1;
-      for (int b = n.op->bodies.branches ? body_count(n) - 1 : 0; b < body_count(n); ++b)
-        visit_nodes(g.bodies[c.attributes[b]], step, times * often);
+      for (int b = n.op->bodies.branches ? body_count(c) - 1 : 0; b < body_count(c); ++b)
+        visit_nodes(c.body(b), step, times * often);
     }
   }
 
-  const kernel_layout layout_;
+  const kernel_attributes layout_;
   const graph &body_, &maps_;
   const arrays prefetched_;
   const Visit& visit_;

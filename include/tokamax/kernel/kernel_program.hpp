@@ -176,7 +176,7 @@ class kernel_program {
       bodies[0].input({held.dtype(), false, held.shape()});
     }
     for (int k = 0; k < region.changed().count(); ++k) bodies[0].outputs.push_back(bodies[0].inputs[k]);
-    const words w = detail::add_bodies(g, bodies, operands);
+    const words w = pack(cond_attributes{detail::add_bodies(g, bodies, operands)});
     if (g.error.failed) return;
     region.set_changed(bind_all(described<cond_p>(), operands.data(), operands.count(), w, predicate.where), 0);
   }
@@ -260,10 +260,7 @@ class kernel_program {
     detail::kernel_trace& t = *trace_;
     const int first = t.states.count();
     for (const kernel_scratch& s : scratch) {
-      words w;
-      detail::pack_value(w, s.type.dtype);
-      detail::pack_value(w, s.type.shape);
-      detail::pack_value(w, s.space);
+      const words w = pack(ref_empty_attributes{{s.type.dtype, false, s.type.shape}, s.space});
       t.states.push_back(detail::emit_op(*t.now, ref_empty_p, nullptr, 0, w, l)[0]);
       t.spaces.push_back(s.space);
       t.writable.push_back(1);
@@ -307,8 +304,8 @@ class kernel_program {
     if (lower.op == &constant_p && upper.op == &constant_p) {
       const auto value = [&](const node& n) { return static_cast<std::int32_t>(constant_bits(g, n).value); };
       const std::int64_t steps = std::int64_t{value(upper)} - value(lower);
-      const words w = detail::add_bodies(g, bodies, operands);
-      const scan_attributes a{w[0], carries, 0, operands.count() - carries, 0, steps > 0 ? steps : 0, false};
+      const vec<body_index> body = detail::add_bodies(g, bodies, operands);
+      const scan_attributes a{body[0], carries, 0, operands.count() - carries, 0, steps > 0 ? steps : 0, false};
       return bind_all(described<scan_p>(), operands.data(), operands.count(), pack(a), where);
     }
     vec<graph> both(2);
@@ -317,8 +314,8 @@ class kernel_program {
     for (const array& o : operands) in.push_back(detail::body_input(both[0], o.type()));
     both[0].outputs.push_back(lift(both[0], in[0] < in[1]).id());
     both[1] = std::move(bodies[0]);
-    words w = detail::add_bodies(g, both, operands);
-    w.push_back(carries);
+    const vec<body_index> indices = detail::add_bodies(g, both, operands);
+    const words w = pack(while_attributes{indices[0], indices[1], carries});
     return bind_all(described<while_loop_p>(), operands.data(), operands.count(), w, where);
   }
 

@@ -14,7 +14,7 @@ namespace tokamax {
 namespace detail {
 /// What the writer of a kernel says that it costs, or else what its steps cost one by one.
 constexpr op_cost cost_of_kernel(const call& c) {
-  const kernel_layout k = kernel_layout::of(c.attributes, c.attribute_count);
+  const auto k = unpack<kernel_attributes>(c.attributes);
   return k.estimated ? k.estimate() : cost_of(composed(c));
 }
 constexpr arrays kernel_vjp(const call& c);
@@ -26,7 +26,6 @@ constexpr arrays kernel_batch(const call& c);
 inline constexpr op kernel_call_p{
     .name = "kernel_call",
     .unique = true,
-    .bodies = {.count = 2},
     .cost = {.operations = [](const call& c) { return detail::cost_of_kernel(c); }},
     .attributes = schema<kernel_attributes>,
     .infer_all = [](const call& c) -> types { return detail::types_of_outputs(c); },
@@ -38,11 +37,11 @@ inline constexpr op kernel_call_p{
 
 namespace detail {
 
-constexpr kernel_layout layout_of(const call& c) { return kernel_layout::of(c.attributes, c.attribute_count); }
+constexpr kernel_attributes layout_of(const call& c) { return unpack<kernel_attributes>(c.attributes); }
 
 /// A body of the kernel c with one more index in front, that of the entry of a batch. Prefetched operands that have the
 /// batch axis are those of the entry.
-constexpr graph body_of_entry(const graph& body, const call& c, const kernel_layout& k) {
+constexpr graph body_of_entry(const graph& body, const call& c, const kernel_attributes& k) {
   graph b;
   arrays args;
   const array entry = body_input(b, {i32, false, {}});
@@ -69,14 +68,15 @@ constexpr block_info block_of_entry(const block_info& b, std::int64_t n, bool ba
   if (!batched) return e;
   e.array.shape = with_first(b.array.shape, n);
   e.block = with_first(b.block, 1);
-  e.kinds = with_first(b.kinds, static_cast<std::int64_t>(block_axis::entry));
+  e.kinds = {block_axis::entry};
+  for (const block_axis k : b.kinds) e.kinds.push_back(k);
   e.index = with_first(e.index, 0);
   return e;
 }
 
 /// The kernel on a grid with a leading axis for the batch. The body stays as it is.
 constexpr arrays kernel_batch(const call& c) {
-  kernel_layout k = layout_of(c);
+  kernel_attributes k = layout_of(c);
   vec<graph> bodies{body_of_entry(graph(c.body(0)), c, k), body_of_entry(graph(c.body(1)), c, k)};
   arrays operands = c.operands();
   for (int r = 0; r < k.inputs + k.outputs; ++r) {
@@ -92,7 +92,7 @@ constexpr arrays kernel_batch(const call& c) {
   k.grid = grid;
   ++k.parallel;
   if (k.estimated) k.set_estimate(k.estimate() * static_cast<double>(c.batch_size));
-  return bind_bodies(c, std::move(bodies), k.packed(), operands);
+  return bind_bodies(c, std::move(bodies), pack(k), operands);
 }
 
 /// Does the index of a ref name every axis along which the grid has steps? Then no two steps share a block.
@@ -104,9 +104,9 @@ constexpr vec<int> shared_axes(const block_info& b, const shape& grid) {
 }
 
 /// Why the derivative of a kernel is not that of its steps; empty: it is.
-constexpr message unlike_steps(const call& c, const kernel_layout& k) {
+constexpr message unlike_steps(const call& c, const kernel_attributes& k) {
   if (k.scratch != 0) return "scratch memory, which steps share";
-  kernel_layout lowered = k;
+  kernel_attributes lowered = k;
   body_on_windows(graph(c.body(0)), lowered);
   bool divides = true, sums = false;
   for (int r = 0; r < k.refs.count(); ++r) {
@@ -126,7 +126,7 @@ constexpr message unlike_steps(const call& c, const kernel_layout& k) {
 }
 
 /// One step of the backward kernel: the cotangents of the blocks of `wanted`, from the blocks and the cotangents of results.
-constexpr graph backward_step(const call& c, const kernel_layout& k, const vec<int>& wanted) {
+constexpr graph backward_step(const call& c, const kernel_attributes& k, const vec<int>& wanted) {
   const graph body(c.body(0));
   graph b;
   arrays args, cts, floating;
@@ -149,7 +149,7 @@ constexpr graph backward_step(const call& c, const kernel_layout& k, const vec<i
 /// The derivative of a kernel whose steps are independent: a kernel on the same grid. Steps that share a block of an input
 /// make a cotangent each, and these are added up after it.
 constexpr arrays kernel_vjp(const call& c) {
-  kernel_layout k = layout_of(c);
+  kernel_attributes k = layout_of(c);
   arrays out(static_cast<std::size_t>(c.count));
   if (const message why = unlike_steps(c, k); why.length) {
     c.fail("kernel_call: reverse mode", why, "steps on blocks of their own, or custom_vjp");
@@ -158,7 +158,7 @@ constexpr arrays kernel_vjp(const call& c) {
   vec<int> wanted;
   for (int r = 0; r < k.inputs; ++r)
     if (is_floating(k.refs[r].array.dtype) && c.needs(k.prefetch + r)) wanted.push_back(r);
-  kernel_layout back = k;
+  kernel_attributes back = k;
   back.set_estimate({});
   arrays operands = c.operands();
   vec<block_info> cotangents;
@@ -183,7 +183,7 @@ constexpr arrays kernel_vjp(const call& c) {
   }
   back.outputs = wanted.count();
   graph step = backward_step(c, k, wanted);
-  const arrays results = bind_bodies(c, {std::move(step), graph(c.body(1))}, back.packed(), operands);
+  const arrays results = bind_bodies(c, {std::move(step), graph(c.body(1))}, pack(back), operands);
   for (int i = 0; i < wanted.count(); ++i) {
     axes shared;
     for (int a = 0; a < shared_axes(k.refs[wanted[i]], k.grid).count(); ++a) shared.push_back(a);
@@ -194,12 +194,12 @@ constexpr arrays kernel_vjp(const call& c) {
 
 /// The kernel on values and tangents together.
 constexpr arrays kernel_jvp(const call& c) {
-  const kernel_layout k = layout_of(c);
+  const kernel_attributes k = layout_of(c);
   const graph body(c.body(0));
   const int first = k.input_of(0);
   vec<char> moving(static_cast<std::size_t>(first), 0);
   for (const block_info& b : k.refs) moving.push_back(is_floating(b.array.dtype) && b.space != memory_space::semaphore);
-  kernel_layout both = k;
+  kernel_attributes both = k;
   both.refs.clear();
   both.set_estimate({});
   const auto add = [&](int from, int count) {
@@ -224,7 +224,7 @@ constexpr arrays kernel_jvp(const call& c) {
       const array& t = c.tangents[k.prefetch + r];
       operands.push_back(t.exists() ? t : zero_like(c[k.prefetch + r]));
     }
-  const arrays results = bind_bodies(c, {std::move(b), graph(c.body(1))}, both.packed(), operands);
+  const arrays results = bind_bodies(c, {std::move(b), graph(c.body(1))}, pack(both), operands);
   arrays tangents(static_cast<std::size_t>(k.outputs));
   for (int o = 0, at = k.outputs; o < k.outputs; ++o)
     if (moving[first + k.inputs + o]) tangents[o] = results[at++];

@@ -106,19 +106,20 @@ inline constexpr op ref_set_p{
     },
 };
 
+/// Attributes of ref_empty.
+struct ref_empty_attributes {
+  array_type type = {};
+  memory_space space = memory_space::vmem;
+};
+
 /// What a ref of scratch memory holds that has not been written. It is an op so that each ref begins with a node of its own.
 inline constexpr op ref_empty_p{
     .name = "ref_empty",
     .unique = true,
-    .infer = [](const call& c) -> array_type {
-      const std::int64_t* w = c.attributes;
-      array_type t;
-      detail::unpack_value(w, t.dtype);
-      detail::unpack_value(w, t.shape);
-      return t;
-    },
+    .attributes = schema<ref_empty_attributes>,
+    .infer = [](const call& c) -> array_type { return c.attrs<ref_empty_attributes>().type; },
     .compose = [](const call& c) -> arrays {
-      return detail::unwritten(c.self->infer(c), static_cast<memory_space>(c.attributes[c.attribute_count - 1]));
+      return detail::unwritten(c.self->infer(c), c.attrs<ref_empty_attributes>().space);
     },
 };
 

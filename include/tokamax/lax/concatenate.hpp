@@ -8,7 +8,7 @@ namespace tokamax {
 
 /// Attributes of concatenate.
 struct concatenate_options {
-  int axis = 0;
+  axis_number axis = {};
 };
 
 namespace detail {

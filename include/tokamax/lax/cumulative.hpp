@@ -8,7 +8,7 @@ namespace tokamax {
 
 /// Attributes of cumsum.
 struct cumulative_options {
-  int axis = 0;
+  axis_number axis = {};
   bool reverse = false;  ///< add from the end
 };
 

@@ -2,30 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/elementwise/arithmetic.hpp>  // +
-#include <tokamax/lax/transpose.hpp>               // transpose
+#include <tokamax/core/attributes/dot_algorithm.hpp>  // dot_algorithm
+#include <tokamax/lax/elementwise/arithmetic.hpp>     // +
+#include <tokamax/lax/transpose.hpp>                  // transpose
 
 namespace tokamax {
-
-/// The number format in which f32 operands are multiplied and summed. `unspecified` is f32, unless with_precision chooses
-/// another one.
-///
-/// x3 and x6 write each operand as a sum of two or three bf16 numbers, and add the three or six largest of the products.
-/// The errors are 3 * 2^-16 of each product for x3, and two roundings to f32 for x6, if operands and products are at least
-/// 2^-102; smaller ones lose digits. Infinities and NaN are those of f32. Machines on which this is not faster compute in
-/// f32 instead, and so does attention.
-///
-/// tf32 keeps 10 of the 23 fraction bits of each operand: the errors are 2^-10 of each product. It is the fast format of
-/// NVIDIA's GPUs, and nothing takes it unless it is asked for. Other devices compute in f32 instead.
-/// source  jax.lax.DotAlgorithmPreset
-enum class dot_algorithm : std::uint8_t {
-  unspecified,
-  f32_f32_f32,
-  bf16_bf16_f32,
-  bf16_bf16_f32_x3,
-  bf16_bf16_f32_x6,
-  tf32_tf32_f32
-};
 
 /// Which axes of the two operands are contracted, and which are batched together.
 struct dot_dimensions {
@@ -118,7 +99,7 @@ constexpr message equal_extents(const char* which, const array& a, std::int64_t 
 inline constexpr op dot_general_p{
     .name = "dot_general",
     .stablehlo = "stablehlo.dot_general",
-    .precision = {.has_algorithm = true, .product_operands = 2},
+    .precision = {.product_operands = 2},
     .cost = {.operations = [](const call& c) -> op_cost {
       const auto d = c.attrs<dot_dimensions>();
       double shared = 1;  // extents that both operands have

@@ -138,7 +138,7 @@ constexpr array any(const array& x, reduce_options o = {}, source_line l = sourc
 }
 /// Attributes of argmax and argmin.
 struct arg_attributes {
-  int axis = 0;
+  axis_number axis = {};
 };
 
 namespace detail {

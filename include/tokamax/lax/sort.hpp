@@ -9,7 +9,7 @@ namespace tokamax {
 
 /// Attributes of sort.
 struct sort_options {
-  int axis = 0;
+  axis_number axis = {};
   bool descending = false;
 };
 

@@ -11,12 +11,9 @@ constexpr arrays split(const array& x, const words& sizes, int axis = -1, source
 namespace detail {
 /// The attributes of split: the axis, and the size of each part.
 struct split_attributes {
-  int axis = 0;
+  axis_number axis = {};
   words sizes;
 };
-constexpr split_attributes split_of(const call& c) {
-  return {static_cast<int>(c.attributes[0]), words(c.attributes + 1, static_cast<std::size_t>(c.attribute_count - 1))};
-}
 }  // namespace detail
 
 /// The parts are views of the operand. This is one op, so that the gradient writes the cotangents side by side; with a
@@ -25,7 +22,8 @@ inline constexpr op split_p{
     .name = "split",
     .attributes = schema<detail::split_attributes>,
     .infer_all = [](const call& c) -> types {
-      const auto [axis, sizes] = detail::split_of(c);
+      const auto [of, sizes] = c.attrs<detail::split_attributes>();
+      const int axis = of;
       array_type t = c[0].type();
       types ts;
       std::int64_t total = 0;
@@ -45,7 +43,8 @@ inline constexpr op split_p{
       return ts;
     },
     .compose = [](const call& c) -> arrays {
-      const auto [axis, sizes] = detail::split_of(c);
+      const auto [of, sizes] = c.attrs<detail::split_attributes>();
+      const int axis = of;
       arrays parts;
       std::int64_t at = 0;
       for (std::int64_t n : sizes) {
@@ -55,7 +54,8 @@ inline constexpr op split_p{
       return parts;
     },
     .vjp = [](const call& c) -> arrays {
-      const auto [axis, sizes] = detail::split_of(c);
+      const auto [of, sizes] = c.attrs<detail::split_attributes>();
+      const int axis = of;
       arrays parts;
       for (int k = 0; k < sizes.count(); ++k) {
         shape extents = c[0].shape();
@@ -65,11 +65,13 @@ inline constexpr op split_p{
       return concatenate(parts, axis);
     },
     .jvp = [](const call& c) -> arrays {
-      const auto [axis, sizes] = detail::split_of(c);
+      const auto [of, sizes] = c.attrs<detail::split_attributes>();
+      const int axis = of;
       return split(c.tangents[0], sizes, axis);
     },
     .batch = [](const call& c) -> arrays {
-      const auto [axis, sizes] = detail::split_of(c);
+      const auto [of, sizes] = c.attrs<detail::split_attributes>();
+      const int axis = of;
       return split(c[0], sizes, axis + 1);
     },
 };
@@ -80,9 +82,8 @@ inline constexpr op split_p{
 /// errors  "split: sizes"
 /// source  jax.lax.split
 constexpr arrays split(const array& x, const words& sizes, int axis, source_line l) {
-  words w{checked_axis("split: axis", axis, x, l)};
-  for (std::int64_t n : sizes) w.push_back(n);
-  return bind_all(described<split_p>(), &x, 1, w, l);
+  const detail::split_attributes w{checked_axis("split: axis", axis, x, l), sizes};
+  return bind_all(described<split_p>(), &x, 1, pack(w), l);
 }
 
 /// `parts` equal parts of one axis.

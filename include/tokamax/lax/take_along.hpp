@@ -8,7 +8,7 @@ namespace tokamax {
 
 /// Attributes of take_along.
 struct take_along_options {
-  int axis = 0;
+  axis_number axis = {};
 };
 
 inline constexpr op take_along_p{

@@ -8,7 +8,7 @@ namespace tokamax {
 
 /// Attributes of transpose.
 struct transpose_options {
-  axes permutation;  ///< axis of the operand that becomes axis i
+  tokamax::permutation permutation = {};  ///< axis of the operand that becomes axis i
 };
 
 constexpr array transpose(const array& x, const axes& permutation, source_line l = source_line::current());

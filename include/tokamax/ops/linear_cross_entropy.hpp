@@ -48,7 +48,7 @@ constexpr bool fits_bias(const call& c, int bias) {
 /// compute the logits again.
 inline constexpr op linear_cross_entropy_vjp_p{
     .name = "linear_cross_entropy_vjp",
-    .precision = {.has_algorithm = true, .kernels_in_f32 = true},
+    .precision = {.kernels_in_f32 = true},
     .cost = {.operations = [](const call& c) { return detail::linear_cross_entropy_cost(c, 3); }},
     .attributes = schema<linear_cross_entropy_options>,
     .infer_all = [](const call& c) -> types {
@@ -102,7 +102,7 @@ inline constexpr op linear_cross_entropy_vjp_p{
 /// each row and its correction, as cross_entropy returns them.
 inline constexpr op linear_cross_entropy_p{
     .name = "linear_cross_entropy",
-    .precision = {.has_algorithm = true, .kernels_in_f32 = true},
+    .precision = {.kernels_in_f32 = true},
     .cost = {.operations = [](const call& c) { return detail::linear_cross_entropy_cost(c, 1); }},
     .attributes = schema<linear_cross_entropy_options>,
     .infer_all = [](const call& c) -> types {

@@ -70,7 +70,7 @@ constexpr array joined_batch(const array& x) {
 /// The three forms on a batch of B problems: lhs, rhs, group_sizes [B, G] and first_row [B], the first row of group 0.
 inline constexpr op ragged_dot_p{
     .name = "ragged_dot",
-    .precision = {.has_algorithm = true, .product_operands = 2, .kernels_in_f32 = true},
+    .precision = {.product_operands = 2, .kernels_in_f32 = true},
     .cost = {.operations = [](const call& c) -> op_cost {
       const double columns = static_cast<double>(c.type.shape[c.type.shape.rank() - 1]);
       return detail::product_cost(2.0 * static_cast<double>(c[0].size()) * columns, c[0].dtype(),

@@ -207,7 +207,7 @@ TOKAMAX_COMPILED_ONCE std::vector<chosen_implementation> implementations_for(con
         refused.push_back(i.name + ": " + reason);
     }
   const char* const reason = !o.compose                      ? " has no such rule"
-                             : o.bodies.count                ? " has bodies, which belong to the program around it"
+                             : o.attributes.has_bodies()     ? " has bodies, which belong to the program around it"
                              : o.effect != effect_kind::none ? " has an effect"
                                                              : nullptr;
   if (reason) {

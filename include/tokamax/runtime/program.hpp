@@ -28,7 +28,7 @@ constexpr void add_ops(numbering<const op*>& ops, const graph& g) {
   for (const node& n : g.nodes) {
     const int known = ops.values.count();
     if (!n.op || ops[n.op] < known || !n.op->compose) continue;
-    const bool bodies = n.op->bodies.count != 0;
+    const bool bodies = n.op->attributes.has_bodies();
     if (bodies && (!n.op->unique || n.op->run)) continue;
     graph inner;
     arrays in;

@@ -7,6 +7,8 @@
 #include <tokamax/runtime/composed_kernel.hpp>  // how calls are chosen
 #include <tokamax/runtime/traced_program.hpp>   // owned_program
 
+#include <algorithm>  // for_each
+
 namespace tokamax {
 
 /// A device whose kernels are called by the executor. A backend adds the memory, the queue and the kernel table.
@@ -60,8 +62,8 @@ void each_number_of(const op& o, const array* in, int n, const std::int64_t* w, 
     for (const std::int64_t e : t.shape) f(e);
     if (literal) f(static_cast<std::int64_t>(in[k].literal_bits().value));
   }
-  for (int k = 0; k < word_count; ++k) f(w[k]);
-  if (eager_implementations.length > 0) f(named_axis::identifier(eager_implementations.view()));
+  std::for_each(w, w + word_count, f);
+  for (const char c : eager_implementations.view()) f(c);
 }
 
 /// Makes the arrays for the outputs of a graph, for one run of it.

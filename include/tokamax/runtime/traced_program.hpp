@@ -106,7 +106,7 @@ TOKAMAX_COMPILED_ONCE graph owned_program::with_captures_as_inputs(const graph& 
   for (int i = 0; i < g.count(); ++i) {
     node& n = g.nodes[i];
     if (n.op != &captured_p) continue;
-    captured.push_back(g.captured[g.words_of(n)[0]]);
+    captured.push_back(captured_data_of(g, n));
     n.op = nullptr;
     g.inputs.push_back(i);
   }

@@ -35,9 +35,8 @@ constexpr auto trace_body_of(graph& g, graph& body, location where, const F& f, 
 }
 
 /// Adds bodies of one op, such as the branches of a cond, to `g`. Each gets the same inputs: first its own, then one for
-/// every value that any of them closes over. These values join the operands. Returns the indices of the bodies, which are
-/// the leading attribute words of the op.
-constexpr words add_bodies(graph& g, vec<graph>& bodies, arrays& operands) {
+/// every value that any of them closes over. These values join the operands. Returns the indices of the bodies.
+constexpr vec<body_index> add_bodies(graph& g, vec<graph>& bodies, arrays& operands) {
   vec<int> captures;  // the values, as ids in g
   const auto known = [&](int id) {
     for (int c : captures)
@@ -47,7 +46,7 @@ constexpr words add_bodies(graph& g, vec<graph>& bodies, arrays& operands) {
   for (const graph& b : bodies)
     for (int id : b.captures)
       if (!known(id)) captures.push_back(id);
-  words indices;
+  vec<body_index> indices;
   for (graph& b : bodies) {
     const int own = b.inputs.count() - b.captures.count();
     vec<int> inputs(b.inputs.data(), static_cast<std::size_t>(own));
@@ -75,7 +74,7 @@ constexpr std::int64_t add_body(graph& g, graph body) {
 }
 /// The op of c with these bodies; w are its attribute words but for them.
 constexpr arrays bind_bodies(const call& c, vec<graph> bodies, words w, const arrays& operands) {
-  for (int b = 0; b < bodies.count(); ++b) w[b] = add_body(*c.trace, std::move(bodies[b]));
+  for (int b = 0; b < bodies.count(); ++b) body_word(*c.self, w, b) = add_body(*c.trace, std::move(bodies[b]));
   return bind_all(*c.self, operands.data(), operands.count(), w, c.where);
 }
 /// The first body of c on its operands: what ops mean that are a call of it until they are differentiated.
@@ -94,8 +93,8 @@ constexpr types types_of_first_body(const call& c) {
 /// Does a node do something outside of the program, itself or in one of its bodies?
 constexpr bool has_ordered_effect(const graph& g, const node& n) {
   if (n.op->effect == effect_kind::ordered) return true;
-  for (int b = 0; b < body_count(n); ++b) {
-    const graph& body = g.bodies[g.words_of(n)[b]];
+  for (int b = 0; b < body_count(g, n); ++b) {
+    const graph& body = body_of(g, n, b);
     for (const int e : body.effects)
       if (has_ordered_effect(body, body[e])) return true;
   }
@@ -130,8 +129,8 @@ constexpr void drop_effects(graph& g, int kept, const call& c) {
     if (n.op->effect == effect_kind::ordered && is_used(g, id))
       c.fail(message(n.op->name) << ": derivative", message("its result inside of ") << c.self->name,
              "a call outside of what derivatives compute again");
-    const int running = n.op->compose ? 1 : body_count(n);  // rules of functions have not run
-    for (int b = 0; b < running; ++b) drop_effects(g.bodies[g.words_of(n)[b]], 0, c);
+    const int running = n.op->compose ? 1 : body_count(g, n);  // rules of functions have not run
+    for (int b = 0; b < running; ++b) drop_effects(body_of(g, n, b), 0, c);
   }
   g.effects.resize(static_cast<std::size_t>(kept));
 }
@@ -224,11 +223,11 @@ constexpr graph batched_body(const graph& body, const call& c, const vec<char>& 
 }
 
 /// Which outputs of a body depend on the inputs in `from`, or on a named axis.
-constexpr vec<char> dependent_outputs(const graph& body, const vec<char>& from, std::int64_t axis = 0) {
+constexpr vec<char> dependent_outputs(const graph& body, const vec<char>& from, std::string_view axis = {}) {
   vec<char> depends(body.nodes.size(), 0);
   for (int k = 0; k < body.inputs.count(); ++k) depends[body.inputs[k]] = from[k];
   for (int i = 0; i < body.count(); ++i) {
-    if (axis != 0 && body[i].op && is_along(body, body[i], axis)) depends[i] = 1;
+    if (!axis.empty() && body[i].op && is_along(body, body[i], axis)) depends[i] = 1;
     for (int k = 0; k < body[i].operand_count && !depends[i]; ++k) depends[i] = depends[body.operand(body[i], k)];
   }
   vec<char> out;

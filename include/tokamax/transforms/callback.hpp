@@ -2,35 +2,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/fixed_string.hpp>      // fixed_string
 #include <tokamax/core/kernel_arguments.hpp>  // kernel_arguments
 #include <tokamax/core/trace.hpp>             // in_trace, leaves
 #include <tokamax/lax/concatenate.hpp>        // stack
 #include <tokamax/lax/index.hpp>              // x[i]
 #include <tokamax/transforms/body.hpp>        // stacked_type
 
+#include <array>        // array
+#include <string_view>  // string_view
+
 namespace tokamax {
+
+/// The attributes of a callback.
+struct callback_attributes {
+  bool ordered = false;
+  vec<array_type> results;
+};
 
 namespace detail {
 
-/// The attributes of a callback as words: whether it is ordered, the number of its results, and the dtype and shape of
-/// each.
-constexpr words pack_types(const types& list, bool ordered) {
-  words w{ordered, list.count()};
-  for (const array_type& t : list) {
-    pack_value(w, t.dtype);
-    pack_value(w, t.shape);
+/// The name of a function object: its member `name`, or else that of its class. A lambda has neither.
+template <class F>
+constexpr std::string_view name_of_function() {
+  if constexpr (requires { std::string_view(F::name); }) {
+    return F::name;
+  } else {
+    std::string_view s = __PRETTY_FUNCTION__;  // "... [with F = app::scale; std::string_view = ...]"
+    s = s.substr(s.find("F = ") + 4);
+    s = s.substr(0, s.find_first_of(";]"));
+    return s.find("lambda") == std::string_view::npos ? s : "lambda";
   }
-  return w;
 }
-constexpr types unpack_types(const std::int64_t* w) {
-  ++w;
-  types list(static_cast<std::size_t>(*w++));
-  for (array_type& t : list) {
-    unpack_value(w, t.dtype);
-    unpack_value(w, t.shape);
-  }
-  return list;
-}
+/// The name of a callback's op: "pure_callback<app::scale>".
+template <class F, effect_kind Effect>
+struct callback_name {
+  static constexpr std::string_view kind = Effect == effect_kind::none ? "pure_callback<" : "io_callback<",
+                                    function = name_of_function<F>();
+  static constexpr auto chars = [] {
+    std::array<char, kind.size() + function.size() + 1> all{};
+    std::size_t n = 0;
+    for (const std::string_view part : {kind, function, std::string_view(">")})
+      for (const char c : part) all[n++] = c == '(' ? '{' : c;  // operands begin at the first parenthesis
+    return all;
+  }();
+};
 
 /// Calls the function for each example of a batch, one after the other.
 constexpr arrays call_one_by_one(const call& c) {
@@ -75,14 +91,17 @@ void run_callback(const kernel_arguments& a) {
 }
 }  // namespace detail
 
-/// A call of the function object F on the host.
+/// A call of the function object F on the host. Its name tells which function it is, so that texts of graphs can be read
+/// back: `parse_graph(text, ops)` takes `callback_p<F, effect_kind::none>` among the ops.
 template <class F, effect_kind Effect>
 inline constexpr op callback_p{
-    .name = Effect == effect_kind::none ? "pure_callback" : "io_callback",
+    .name = {detail::callback_name<F, Effect>::chars.data(), detail::callback_name<F, Effect>::chars.size()},
     .effect = Effect,
-    .infer_all = [](const call& c) -> types { return detail::unpack_types(c.attributes); },
+    .attributes = schema<callback_attributes>,
+    .infer_all = [](const call& c) -> types { return c.attrs<callback_attributes>().results; },
     .batch = [](const call& c) -> arrays {
-      if (c.attributes[0]) c.fail("io_callback: vmap", "an ordered one", "io_callback without .ordered");
+      if (c.attrs<callback_attributes>().ordered)
+        c.fail("io_callback: vmap", "an ordered one", "io_callback without .ordered");
       return detail::call_one_by_one(c);
     },
     .run = detail::run_callback<F>,
@@ -93,7 +112,7 @@ template <effect_kind Effect, class F>
 constexpr arrays call_back(const F&, const types& results, const arrays& args, bool ordered, source_line l) {
   static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
                 "tokamax: a callback is a function without state: what it needs are its arguments");
-  return bind_all(callback_p<F, Effect>, args.data(), args.count(), pack_types(results, ordered), l);
+  return bind_all(callback_p<F, Effect>, args.data(), args.count(), pack(callback_attributes{ordered, results}), l);
 }
 }  // namespace detail
 
@@ -108,6 +127,19 @@ template <class F>
 constexpr arrays pure_callback(const F& f, const types& results, const arrays& args,
                                source_line l = source_line::current()) {
   return detail::call_back<effect_kind::none>(f, results, args, false, l);
+}
+
+/// A function object like f with a name, by which graphs as text tell its callbacks from others. Classes have theirs, or a
+/// static member `name`; lambdas have none.
+///
+///   pure_callback(named_callback<"scale">(f), {x.type()}, {x})
+template <fixed_string<63> Name, class F>
+struct named_function : F {
+  static constexpr std::string_view name = Name.view();
+};
+template <fixed_string<63> Name, class F>
+constexpr named_function<Name, F> named_callback(const F& f) {
+  return {f};
 }
 
 /// How io_callback behaves.

@@ -12,7 +12,7 @@ namespace tokamax {
 
 /// Attributes of ops about a named axis.
 struct axis_attributes {
-  std::int64_t axis = 0;  ///< named_axis::identifier of its name
+  axis_name axis = {};
   std::int64_t size = 0;
 };
 
@@ -45,7 +45,7 @@ inline constexpr op all_gather_p{
     },
     .batch = [](const call& c) -> arrays {
       const auto w = c.attrs<axis_attributes>();
-      if (c.axis == w.axis) return with_batch_axis(c, 0);
+      if (c.axis == w.axis.view()) return with_batch_axis(c, 0);
       const array all = bind(*c.self, {c[0]}, w, c.where);  // [entries, batch, ...]
       return swapaxes(all, 0, 1);
     },
@@ -63,7 +63,7 @@ constexpr array gathered(const char* what, const array& x, std::string_view name
     reject(g, l, message(what) << ": axis name", name, "the axis_name of a vmap around it");
     return with_leading_axis(x, 1);
   }
-  return bind(described<all_gather_p>(), {x}, axis_attributes{named_axis::identifier(name), axis->size}, l);
+  return bind(described<all_gather_p>(), {x}, axis_attributes{name, axis->size}, l);
 }
 template <class Tree, class F>
 constexpr auto for_leaves(const Tree& x, const F& f) {
@@ -116,7 +116,7 @@ constexpr auto pmin(const Tree& x, std::string_view axis_name, source_line l = s
 /// errors  "axis_index: axis name" at run time, a missing kernel for axis_index while compiling
 /// source  jax.lax.axis_index
 constexpr array axis_index(std::string_view axis_name, source_line l = source_line::current()) {
-  axis_attributes w{named_axis::identifier(axis_name), 0};
+  const axis_attributes w{axis_name, 0};
   if (!std::is_constant_evaluated() && (!ambient_graph || !ambient_graph->find_axis(axis_name)))
     reject(ambient_graph, l, "axis_index: axis name", axis_name, "the axis_name of a vmap around it");
   return bind(described<axis_index_p>(), {}, w, l);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/base/linked.hpp>        // linked
-#include <tokamax/core/graph/inline.hpp>  // live_nodes, emit
+#include <tokamax/core/graph/inline.hpp>  // live_nodes, emit_op
 #include <tokamax/lax/convert.hpp>        // convert_element_type
 #include <tokamax/lax/dot_general.hpp>    // dot_algorithm
 
@@ -74,22 +74,21 @@ class compute_dtype_pass {
     const op& o = *n.op;
     if (&o == &get_p) {
       const int tuple = from_.operand(n, 0);
-      return set(i, tuples_[tuple_of_[tuple]][static_cast<int>(*from_.words_of(n))],
-                 static_cast<state>(states_[tuple]));
+      return set(i, tuples_[tuple_of_[tuple]][picked_output(from_, n)], static_cast<state>(states_[tuple]));
     }
     words w = carry_words(from_, n, to_);
     if (n.operand_count == 0 && !o.infer_all)
       return set(i, array(&to_, add_node(to_, o, nullptr, 0, w, n.type, n.where), n.type), loose);
-    const bool product = o.precision.has_algorithm;
-    const bool exact = product && w.back() != static_cast<std::int64_t>(dot_algorithm::unspecified);
-    if (product && !exact) w.back() = static_cast<std::int64_t>(policy_.dots);
+    const bool product = has_algorithm(o);
+    const bool exact = product && algorithm_of(o, w.data()) != dot_algorithm::unspecified;
+    if (product && !exact) set_algorithm(o, w, policy_.dots);
     state met = unchanged;  // the strongest state of an operand
     for (int k = 0; k < n.operand_count; ++k)
       if (const char s = states_[from_.operand(n, k)]; s > met) met = static_cast<state>(s);
     if (o.memory.kind == op_kind::alias || o.memory.kind == op_kind::barrier || met <= loose)
       return emit_in(i, n, w, dtype::none, met < loose ? loose : met);
-    if (o.bodies.count) {
-      for (int b = 0; b < body_count(n); ++b) narrow_body(static_cast<int>(w[b]));
+    if (o.attributes.has_bodies()) {
+      for (int b = 0; b < body_count(from_, n); ++b) narrow_body(static_cast<int>(body_word(o, w, b)));
       return emit_in(i, n, w, f32, entered);
     }
     if (o.run) return emit_in(i, n, w, f32, entered);  // the host's functions get what the program says

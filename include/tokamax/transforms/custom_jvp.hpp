@@ -10,7 +10,7 @@ namespace tokamax {
 /// rule closes over. The first body maps arguments to results. The second body, the rule, maps arguments and the tangents
 /// of the floating ones to results and tangents of the results.
 struct custom_jvp_attributes {
-  std::int64_t function = 0, rule = 0;
+  body_index function = {}, rule = {};
   int arguments = 0, closed_over = 0;
 };
 
@@ -101,7 +101,6 @@ constexpr arrays custom_jvp_batch(const call& c) {
 /// A call of a function with its own rule. It stays a call until it is differentiated or lowered.
 inline constexpr op custom_jvp_p{
     .name = "custom_jvp",
-    .bodies = {.count = 2},
     .attributes = schema<custom_jvp_attributes>,
     .infer_all = [](const call& c) -> types { return detail::types_of_first_body(c); },
     .compose = [](const call& c) -> arrays { return detail::call_first_body(c); },
@@ -140,7 +139,7 @@ struct custom_jvp_function {
     detail::require_like(g, "custom_jvp: value of the rule", leaves(both.first), leaves(y), where);
     detail::require_like(g, "custom_jvp: tangent of the rule", leaves(both.second), leaves(y), where);
     drop_integer_tangents(bodies[1].body, args...);
-    return detail::bind_rules(g, described<custom_jvp_p>(), bodies, y, where, args...);
+    return detail::bind_rules<custom_jvp_attributes>(g, described<custom_jvp_p>(), bodies, y, where, args...);
   }
   /// Arguments that are not floating have no tangents, so the rule gets zeros.
   template <class... Args>

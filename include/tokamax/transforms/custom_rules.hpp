@@ -38,19 +38,22 @@ constexpr void require_like(graph& g, const char* what, const arrays& found, con
 }
 
 /// Binds a function with rules, traced as `bodies`, on the leaves of its arguments and on what the bodies close over.
-template <class Result, std::size_t Count, class... Args>
+template <class Attributes, class Result, std::size_t Count, class... Args>
 constexpr Result bind_rules(graph& g, const op& o, rule_body (&bodies)[Count], const Result& y, location where,
                             const Args&... args) {
   arrays operands = leaves(args...);
-  words w(Count, 0), counts{operands.count()};  // of operands; those of the last body are the rest
-  for (int b = 0; b < static_cast<int>(Count); ++b) {
-    if (b > 0) counts.push_back(bodies[b - 1].captured.count());
+  body_index indices[Count];
+  int counts[Count] = {operands.count()};  // of operands; those of the last body are the rest
+  for (std::size_t b = 0; b < Count; ++b) {
+    if (b > 0) counts[b] = bodies[b - 1].captured.count();
     for (const array& a : bodies[b].captured) operands.push_back(a);
-    w[b] = add_body(g, std::move(bodies[b].body));
+    indices[b] = add_body(g, std::move(bodies[b].body));
   }
-  for (const std::int64_t n : counts) w.push_back(n);
+  const Attributes w = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return Attributes{indices[I]..., counts[I]...};
+  }(std::make_index_sequence<Count>{});
   if (g.error.failed) return with_cotangents(y, arrays(leaves(y).size()));
-  return with_leaves(y, bind_all(o, operands.data(), operands.count(), w, where));
+  return with_leaves(y, bind_all(o, operands.data(), operands.count(), pack(w), where));
 }
 
 /// The operands of a call with the numbers `first` to `first + count - 1`.

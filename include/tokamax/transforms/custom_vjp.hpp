@@ -11,7 +11,7 @@ namespace tokamax {
 /// `backward` close over. The first body maps arguments to results, the second one to results and residuals. The third one
 /// maps residuals and cotangents of the results to cotangents of the arguments.
 struct custom_vjp_attributes {
-  std::int64_t function = 0, forward = 0, backward = 0;
+  body_index function = {}, forward = {}, backward = {};
   int arguments = 0, function_values = 0, forward_values = 0;  ///< numbers of arguments, and of values closed over
 };
 
@@ -74,7 +74,6 @@ constexpr arrays custom_vjp_batch(const call& c) {
 /// A call of a function with its own gradient. It stays a call until it is differentiated or lowered.
 inline constexpr op custom_vjp_p{
     .name = "custom_vjp",
-    .bodies = {.count = 3},
     .attributes = schema<custom_vjp_attributes>,
     .infer_all = [](const call& c) -> types { return detail::types_of_first_body(c); },
     .compose = [](const call& c) -> arrays { return detail::call_first_body(c); },
@@ -107,7 +106,6 @@ constexpr arrays results_of_forward(const call& c, arrays& variables) {
 /// modes, so that a Hessian is the jvp of a gradient.
 inline constexpr op differentiated_custom_vjp_p{
     .name = "differentiated_custom_vjp",
-    .bodies = {.count = 3},
     .attributes = schema<custom_vjp_attributes>,
     .infer_all = [](const call& c) -> types { return detail::types_of_first_body(c); },
     .compose = [](const call& c) -> arrays { return detail::call_first_body(c); },
@@ -165,7 +163,7 @@ struct custom_vjp_function {
     detail::require_like(g, "custom_vjp: value of forward", leaves(known.first), leaves(y), where);
     const auto cts = detail::trace_rule(g, bodies[2], backward, known.second, y);
     detail::require_like(g, "custom_vjp: cotangents of backward", leaves(cts), leaves(args...), where);
-    return detail::bind_rules(g, custom_vjp_p, bodies, y, where, args...);
+    return detail::bind_rules<custom_vjp_attributes>(g, custom_vjp_p, bodies, y, where, args...);
   }
 };
 

@@ -19,21 +19,26 @@ inline void (*debug_print_sink)(std::string_view line) = [](std::string_view lin
   std::fwrite(line.data(), 1, line.size(), stdout);
 };
 
+/// The attributes of debug_print.
+struct debug_print_attributes {
+  text_attribute text = {};
+};
+
 namespace detail {
 void run_debug_print(const kernel_arguments& a);
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE void run_debug_print(const kernel_arguments& a) {
   const arrays in = operands_of(a);
+  const auto said = a.attrs<debug_print_attributes>();
   std::string line;
   int next = 0;
-  for (int k = 0; k < a.attribute_count; ++k) {
-    const char c = static_cast<char>(a.attributes[k]);
-    if (c == '{' && k + 1 < a.attribute_count && a.attributes[k + 1] == '}' && next < in.count()) {
+  for (std::string_view rest = said.text.view(); !rest.empty();) {
+    const bool braces = rest.starts_with("{}") && next < in.count();
+    if (braces)
       line += to_string(in[next++]);
-      ++k;
-    } else {
-      line += c;
-    }
+    else
+      line += rest[0];
+    rest.remove_prefix(braces ? 2 : 1);
   }
   line += '\n';
   debug_print_sink(line);
@@ -44,6 +49,7 @@ TOKAMAX_COMPILED_ONCE void run_debug_print(const kernel_arguments& a) {
 inline constexpr op debug_print_p{
     .name = "debug_print",
     .effect = effect_kind::debug,
+    .attributes = schema<debug_print_attributes>,
     .infer_all = [](const call&) -> types { return types(); },
     .vjp = [](const call& c) -> arrays { return arrays(static_cast<std::size_t>(c.count)); },
     .jvp = [](const call&) -> arrays { return arrays(); },
@@ -86,12 +92,9 @@ template <class... Args>
 constexpr void debug_print(const print_format& line, const Args&... args) {
   const std::string_view format = line.text;
   const arrays in{array(args)...};
-  words w;
+  const words w = pack(debug_print_attributes{format});
   int braces = 0;
-  for (std::size_t k = 0; k < format.size(); ++k) {
-    braces += format.substr(k, 2) == "{}";
-    w.push_back(format[k]);
-  }
+  for (std::size_t k = 0; k < format.size(); ++k) braces += format.substr(k, 2) == "{}";
   if (braces != in.count())
     reject(in.data(), in.count(), line.where, "debug_print: arguments", message() << in.count(), message() << braces);
   if (graph* const g = detail::trace_of_line(in); g != nullptr && !g->floating)

@@ -12,14 +12,13 @@ namespace detail {
 /// Which results of a node with bodies depend on those of its operands that are in `from`: a value that a loop only carries
 /// along does not count. Operands are the inputs of the last body, or of each branch but for the first one, which chooses.
 constexpr vec<char> dependent_results(const graph& g, const node& n, const vec<char>& from) {
-  const int bodies = body_count(n), first = n.op->bodies.branches ? 1 : 0;
-  const std::int64_t* const w = g.words_of(n);
-  const int carries = n.op->bodies.carries ? n.op->bodies.carries(w) : 0;
+  const int bodies = body_count(g, n), first = n.op->bodies.branches ? 1 : 0;
+  const int carries = n.op->bodies.carries ? n.op->bodies.carries(g.words_of(n)) : 0;
   vec<char> in(from.data() + first, from.size() - static_cast<std::size_t>(first)), out;
   for (bool changed = true; changed;) {
     changed = false;
     for (int b = n.op->bodies.branches ? 0 : bodies - 1; b < bodies; ++b) {
-      const vec<char> next = dependent_outputs(g.bodies[w[b]], in);
+      const vec<char> next = dependent_outputs(body_of(g, n, b), in);
       out.resize(next.size(), first && from[0]);
       for (int k = 0; k < next.count(); ++k) out[k] = out[k] || next[k];
     }
@@ -27,7 +26,7 @@ constexpr vec<char> dependent_results(const graph& g, const node& n, const vec<c
       if (out[k] && !in[k]) in[k] = changed = true;
   }
   for (int b = 0; carries && b + 1 < bodies; ++b)  // the predicate of a loop tells how often the body runs
-    if (dependent_outputs(g.bodies[w[b]], in)[0]) return vec<char>(out.size(), 1);
+    if (dependent_outputs(body_of(g, n, b), in)[0]) return vec<char>(out.size(), 1);
   return out;
 }
 /// Do some of the results depend on the inputs `from`?
@@ -46,7 +45,7 @@ constexpr bool depend_on(const graph& g, const arrays& results, const arrays& fr
     if (const bool loop = n.op->bodies.carries || n.op->bodies.branches; loop)
       of_tuple[i] = dependent_results(g, n, operands);
     else if (n.op == &get_p && !of_tuple[g.operand(n, 0)].empty())
-      depends[i] = of_tuple[g.operand(n, 0)][static_cast<int>(*g.words_of(n))];
+      depends[i] = of_tuple[g.operand(n, 0)][picked_output(g, n)];
   }
   for (const array& r : results)
     if (r.exists() && r.trace() == &g && depends[r.id()]) return true;

@@ -28,11 +28,11 @@ namespace detail {
 /// Copies a graph under a policy, and the bodies of its loops too.
 struct apply_policy {
   precision_policy policy;
-  constexpr bool handles(const op& o) const { return o.precision.has_algorithm || o.bodies.count; }
+  constexpr bool handles(const op& o) const { return has_algorithm(o) || o.attributes.has_bodies(); }
   constexpr arrays operator()(const call& c) const {
-    if (c.self->bodies.count) {
+    if (c.self->attributes.has_bodies()) {
       for (int b = 0; b < body_count(c); ++b) {
-        graph& body = c.trace->bodies[c.attributes[b]];
+        graph& body = c.mutable_body(b);
         graph changed;
         arrays inputs;
         for (int i : body.inputs) inputs.push_back(array(&changed, changed.input(body[i].type), body[i].type));
@@ -43,9 +43,7 @@ struct apply_policy {
       return {};  // the op itself stays, over the changed bodies
     }
     words w = c.attribute_words();
-    std::int64_t& algorithm = w[w.count() - 1];
-    if (algorithm == static_cast<std::int64_t>(dot_algorithm::unspecified))
-      algorithm = static_cast<std::int64_t>(policy.dots);
+    if (algorithm_of(*c.self, c.attributes) == dot_algorithm::unspecified) set_algorithm(*c.self, w, policy.dots);
     if (c.self->infer_all) return emit_op(*c.trace, *c.self, c.inputs, c.count, w, c.where);
     return {emit_one(*c.trace, *c.self, c.inputs, c.count, w, c.where)};
   }

@@ -16,7 +16,7 @@ constexpr arrays remat_jvp(const call& c);
 
 /// Attributes of remat. Its body is a function of the operands; the last `saved` results are for the backward pass only.
 struct remat_attributes {
-  std::int64_t body = 0;
+  body_index body = {};
   int saved = 0;
 };
 
@@ -66,7 +66,6 @@ constexpr arrays remat_vjp(const call& c) { return linked<detail::remat_vjp_here
 
 inline constexpr op remat_p{
     .name = "remat",
-    .bodies = {.count = 1},
     .attributes = schema<remat_attributes>,
     .infer_all = [](const call& c) -> types {
       types t = detail::types_of_first_body(c);
@@ -99,7 +98,7 @@ constexpr arrays remat_jvp(const call& c) {
 inline constexpr auto nothing_saveable = [](const graph&, const node&) { return false; };
 inline constexpr auto everything_saveable = [](const graph&, const node&) { return true; };
 /// Keeps the results of products, which cost most to compute.
-inline constexpr auto dots_saveable = [](const graph&, const node& n) { return n.op->precision.has_algorithm; };
+inline constexpr auto dots_saveable = [](const graph&, const node& n) { return has_algorithm(*n.op); };
 
 namespace detail {
 /// Appends the values that a policy saves to the results of a body. Returns their number. For a marker, such as a name, it

@@ -181,7 +181,7 @@ struct vmap_function {
     }();
     arrays ys;
     for (const array& a : leaves(result)) ys.push_back(lift(g, a));
-    const std::int64_t axis = options.axis_name.empty() ? 0 : named_axis::identifier(options.axis_name);
+    const std::string_view axis = options.axis_name;
     batched_arrays all = batch_all(g, n, examples, batches, ys, axis);
     const vec<std::int64_t> targets = out_axes_of(g, result);
     for (int k = 0; k < ys.count(); ++k) {

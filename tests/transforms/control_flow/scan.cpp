@@ -148,6 +148,6 @@ TEST_CASE("unrolled loops are the loop, with any length, in both directions") {
       }
   const array xs = noise({6, 2}, 4);
   const graph g = make_graph([&](const array& v) { return scan(f, start, v, {.unroll = 6}); }, xs);
-  for (const node& n : g.nodes) CHECK((!n.op || n.op->bodies.count == 0));
+  for (const node& n : g.nodes) CHECK((!n.op || !n.op->attributes.has_bodies()));
   CHECK_THROWS_WITH(scan(f, start, xs, {.unroll = 0}), contains("scan: unroll: found 0, expected 1 or more"));
 }

@@ -64,7 +64,7 @@ class graph_coster {
         add_kernel(g, n, times);
       } else if (has_chip_kernel(*n.op)) {
         add_chip_kernel(g, n, times);
-      } else if (n.op->bodies.count) {
+      } else if (n.op->attributes.has_bodies()) {
         add_bodies(g, n, times);
       } else if (n.op->memory.kind == op_kind::general) {
         add_op(g, n, times);
@@ -232,7 +232,7 @@ class graph_coster {
     });
   }
   void add_kernel(const graph& g, const node& n, double times) {
-    const kernel_layout k = kernel_layout::of(g.words_of(n), n.word_count);
+    const auto k = unpack<kernel_attributes>(g.words_of(n));
     const std::string name = kernel_of_ + text_of(g, n) + " grid " + std::string((message() << k.grid).view()) +
                              " body " + std::to_string(g.bodies[k.body].count());
     if (k.estimated && (k.prefetch || has_node(g.bodies[k.body], is_open_loop))) {
@@ -252,7 +252,7 @@ class graph_coster {
     return false;
   }
   /// A kernel by its estimate. The arrays do the operations if the body has a product, and else the vector unit does.
-  void add_estimate(const std::string& name, const graph& g, const kernel_layout& k, double times) {
+  void add_estimate(const std::string& name, const graph& g, const kernel_attributes& k, double times) {
     const op_cost cost = k.estimate();
     double results = 0;
     for (int o = 0; o < k.outputs; ++o) results += tokamax::bytes_of(k.output(o).array);
@@ -282,7 +282,7 @@ class graph_coster {
   bool fits(const graph& g) const {
     for (const node& n : g.nodes) {
       if (n.op != &kernel_call_p) continue;
-      const kernel_layout k = kernel_layout::of(g.words_of(n), n.word_count);
+      const auto k = unpack<kernel_attributes>(g.words_of(n));
       double bytes = 0;
       for (int r = 0; r < k.refs.count(); ++r)
         bytes += padded_bytes(chip_, k.refs[r].type()) * (r < k.inputs + k.outputs ? k.refs[r].buffers : 1);
@@ -303,19 +303,18 @@ class graph_coster {
 
   /// Loops repeat as often as is known; of branches the one with the most operations runs.
   void add_bodies(const graph& g, const node& n, double times) {
-    const std::int64_t* const w = g.words_of(n);
     const body_facts& facts = n.op->bodies;
-    const int count = body_count(n);
+    const int count = body_count(g, n);
     if (facts.branches) {
       int most = 0;
       for (int b = 1; b < count; ++b)
-        if (cost_of(g.bodies[w[b]]).flops > cost_of(g.bodies[w[most]]).flops) most = b;
+        if (cost_of(body_of(g, n, b)).flops > cost_of(body_of(g, n, most)).flops) most = b;
       assume("of branches the one with the most operations runs");
-      return add(g.bodies[w[most]], times);
+      return add(body_of(g, n, most), times);
     }
     if (!facts.repeats) assume("loops of unknown length run once");
     for (int b = 0; b < count; ++b)
-      add(g.bodies[w[b]], times * (facts.repeats ? static_cast<double>(facts.repeats(w)) : 1));
+      add(body_of(g, n, b), times * (facts.repeats ? static_cast<double>(facts.repeats(g.words_of(n))) : 1));
   }
   void assume(const std::string& text) {
     if (std::ranges::find(report_.assumptions, text) == report_.assumptions.end()) report_.assumptions.push_back(text);

@@ -60,7 +60,7 @@ class graph_appender {
     const op& o = *c.self;
     if (o.memory.kind == op_kind::elementwise) return elementwise(c, after);
     if (o.memory.kind == op_kind::general) {
-      if (o.bodies.count) return bodies(c, wait(after));
+      if (o.attributes.has_bodies()) return bodies(c, wait(after));
       if (o.reduction.combines != combiner::none) return reduction(c, after);
       if (o.precision.product_operands == 2 && o.cost.operations) return product(c, after);
       if (o.compose) return append(composed(c), wait(after));
@@ -90,10 +90,7 @@ class graph_appender {
   event_id reduction(const call& c, const std::vector<event_id>& after) {
     const array_type& x = c[0].type();
     const event_id combined = p_.vector("add", registers(x), after);
-    bool last = false;
-    for (std::int64_t a = 0; c.attribute_count > 0 && a < c.attributes[0]; ++a)
-      last = last || c.attributes[1 + a] == x.shape.rank() - 1;
-    if (!last) return combined;
+    if (!reduced_axes(*c.self, c.attributes).contains(x.shape.rank() - 1)) return combined;
     const double columns = static_cast<double>(x.shape[x.shape.rank() - 1]);
     return p_.vector("lane_reduce", std::ceil(registers(x) / std::max(1.0, std::ceil(columns / lanes_))), {combined});
   }
@@ -115,7 +112,7 @@ class graph_appender {
   /// Of branches the most expensive one, of loops each repetition that is known.
   event_id bodies(const call& c, event_id ready) {
     const body_facts& facts = c.self->bodies;
-    const int count = facts.of(c.attribute_count);
+    const int count = body_count(c);
     if (facts.branches) {
       int most = 0;
       const auto work = [&](int b) { return cost_of(c.body(b)).flops + cost_of(c.body(b)).transcendentals; };

@@ -97,7 +97,7 @@ class kernel_steps {
  public:
   kernel_steps(const chip& c, const graph& g, const node& n)
       : chip_(c),
-        k_(kernel_layout::of(g.words_of(n), n.word_count)),
+        k_(unpack<kernel_attributes>(g.words_of(n))),
         blocks_(static_cast<std::size_t>(k_.inputs + k_.outputs)),
         works_(static_cast<std::size_t>(size(k_.grid))) {
     tokamax::arrays prefetched;
@@ -152,7 +152,7 @@ class kernel_steps {
   }
 
   const chip& chip_;
-  const kernel_layout k_;
+  const kernel_attributes k_;
   std::int64_t chunks_ = 1;
   std::vector<std::vector<int>> blocks_;  // by ref and step: the number of its block
   std::vector<step_work> works_;

@@ -18,7 +18,7 @@ constexpr graph composed(const call& c) {
   words w = c.attribute_words();
   for (int b = 0; b < body_count(c); ++b) {
     g.bodies.push_back(graph(c.body(b)));
-    w[b] = b;
+    body_word(*c.self, w, b) = b;
   }
   asked.attributes = w.data();
   const ambient_trace scope(g);

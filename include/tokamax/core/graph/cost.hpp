@@ -51,10 +51,10 @@ constexpr op_cost operations_of(const call& c) {
     return {.flops = std::max(0.0, detail::elements(c[0].type()) - detail::elements(c.type))};
   if (o.compose) {
     op_cost cost = cost_of(composed(c));
-    if (!o.bodies.count) cost.bytes_accessed = 0;  // the op's own operands and results count
+    if (!o.attributes.has_bodies()) cost.bytes_accessed = 0;  // the op's own operands and results count
     return cost;
   }
-  return o.bodies.count ? detail::cost_of_bodies(c) : op_cost{};
+  return o.attributes.has_bodies() ? detail::cost_of_bodies(c) : op_cost{};
 }
 
 /// The cost of a graph whose ops are run one by one. An op reads its operands and writes its results, or says how much of
@@ -84,7 +84,7 @@ constexpr op_cost cost_of(const graph& g) {
     all += operations_of(c);
     if (n.op->cost.bytes)
       all.bytes_accessed += n.op->cost.bytes(c);
-    else if (!n.op->bodies.count)
+    else if (!n.op->attributes.has_bodies())
       all.bytes_accessed += bytes;
   }
   return all;

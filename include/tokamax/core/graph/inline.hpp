@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/base/linked.hpp>  // linked
-#include <tokamax/core/bind.hpp>    // emit
+#include <tokamax/core/bind.hpp>    // emit_op
 
 namespace tokamax {
 
@@ -79,12 +79,12 @@ class inliner {
   constexpr void add(int i, const node& n) {
     const op& o = *n.op;
     if (&o == &get_p) {
-      id_[i] = lift(to_, tuples_[tuple_of_[from_.operand(n, 0)]][*from_.words_of(n)]).id();
+      id_[i] = lift(to_, tuples_[tuple_of_[from_.operand(n, 0)]][picked_output(from_, n)]).id();
     } else if (&o == &constant_p) {
       id_[i] = add_constant(to_, constant_bits(from_, n), n.type, n.where);
     } else if (&o == &captured_p) {
       id_[i] = add_node(to_, o, nullptr, 0, carry_words(from_, n, to_), n.type, n.where);
-    } else if (o.infer_all || o.bodies.count || replace_.handles(o) || !repeat(i, n)) {
+    } else if (o.infer_all || o.attributes.has_bodies() || replace_.handles(o) || !repeat(i, n)) {
       call_again(i, n);
     }
   }

@@ -176,7 +176,7 @@ constexpr arrays attention_vjp_batch(const call& c) {
 /// The gradients of attention. They compute the probabilities again, from the scores and the saved normalisers.
 inline constexpr op attention_vjp_p{
     .name = "attention_vjp",
-    .precision = {.has_algorithm = true, .product_operands = 3, .kernels_in_f32 = true},
+    .precision = {.product_operands = 3, .kernels_in_f32 = true},
     .cost = {.operations = [](const call& c) { return detail::attention_cost(c, 5); }},
     .attributes = schema<attention_attributes>,
     .infer_all = [](const call& c) -> types {
@@ -219,7 +219,7 @@ inline constexpr op attention_vjp_p{
 /// the rounding of lse: the probabilities are exp(scores - lse) * correction. In exact arithmetic the correction is 1.
 inline constexpr op attention_p{
     .name = "attention",
-    .precision = {.has_algorithm = true, .product_operands = 3, .kernels_in_f32 = true},
+    .precision = {.product_operands = 3, .kernels_in_f32 = true},
     .cost = {.operations = [](const call& c) { return detail::attention_cost(c, 2); }},
     .attributes = schema<attention_attributes>,
     .infer_all = [](const call& c) -> types {

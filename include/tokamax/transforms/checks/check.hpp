@@ -18,25 +18,31 @@ namespace detail {
 /// checkify asked for.
 enum class check_kind : std::uint8_t { always, under_checkify, error_value, index };
 
+/// The attributes of check_p.
+struct check_attributes {
+  check_kind kind = check_kind::always;
+  text_attribute text = {};
+};
+
 constexpr arrays check_batch(const call& c);
 inline void run_check(const kernel_arguments& a) {
-  const auto kind = static_cast<check_kind>(a.attributes[0]);
+  const auto [kind, text] = a.attrs<check_attributes>();
   if (kind == check_kind::under_checkify || kind == check_kind::index) return;
   const arrays in = operands_of(a);
   if (in[0].item<bool>()) return;
   if (kind == check_kind::error_value) checkify_error{in[1], in[2]}.throw_();
-  std::string text;
-  for (int k = 1; k < a.attribute_count; ++k) text += static_cast<char>(a.attributes[k]);
-  throw error("check", filled_in(text, arrays(in.data() + 1, in.size() - 1)), "a predicate that holds");
+  throw error("check", filled_in(std::string(text.view()), arrays(in.data() + 1, in.size() - 1)),
+              "a predicate that holds");
 }
 
 }  // namespace detail
 
 /// A condition of a program. The operands are the predicate, and the values that the text names or the parts of an error
-/// value. The attributes are the kind and then the text.
+/// value.
 inline constexpr op check_p{
     .name = "check",
     .effect = effect_kind::ordered,
+    .attributes = schema<detail::check_attributes>,
     .infer_all = [](const call& c) -> types {
       if (c[0].dtype() != bool_ || c[0].rank() != 0) c.fail("check: predicate", c[0].type(), "a bool scalar");
       return types();
@@ -63,15 +69,11 @@ constexpr arrays check_batch(const call& c) {
 template <class... Args>
 constexpr void bind_check(check_kind kind, const array& holds, const print_format& text, const Args&... args) {
   const arrays in{holds, array(args)...};
-  words w{static_cast<std::int64_t>(kind)};
   int braces = 0;
-  for (std::size_t k = 0; k < text.text.size(); ++k) {
-    braces += text.text.substr(k, 2) == "{}";
-    w.push_back(text.text[k]);
-  }
+  for (std::size_t k = 0; k < text.text.size(); ++k) braces += text.text.substr(k, 2) == "{}";
   if (braces != in.count() - 1)
     reject(in.data(), in.count(), text.where, "check: arguments", message() << in.count() - 1, message() << braces);
-  bind_all(check_p, in.data(), in.count(), w, text.where);
+  bind_all(check_p, in.data(), in.count(), pack(check_attributes{kind, text.text}), text.where);
 }
 
 }  // namespace detail

@@ -4,7 +4,7 @@
 // umbrella: no (part of checkify)
 #pragma once
 
-#include <tokamax/core/graph/inline.hpp>                    // live_nodes, emit
+#include <tokamax/core/graph/inline.hpp>                    // live_nodes, emit_op
 #include <tokamax/transforms/checks/check.hpp>              // check_p
 #include <tokamax/transforms/checks/op_checks.hpp>          // checks_of
 #include <tokamax/transforms/control_flow/scan_rules.hpp>   // scan_attributes
@@ -36,7 +36,7 @@ inline bool drop_checks(graph& g) {
   vec<int> kept;
   for (const int e : g.effects) {
     bool effect = g[e].op->effect != effect_kind::none && g[e].op != descriptor_of<check_p>();
-    for (int b = 0; b < body_count(g[e]); ++b) effect = drop_checks(g.bodies[g.words_of(g[e])[b]]) || effect;
+    for (int b = 0; b < body_count(g, g[e]); ++b) effect = drop_checks(body_of(g, g[e], b)) || effect;
     if (effect) kept.push_back(e);
   }
   g.effects = kept;
@@ -75,7 +75,7 @@ class check_pass {
     const op& o = *n.op;
     if (&o == &get_p) {
       const arrays& all = tuples_[tuple_of_[from_.operand(n, 0)]];
-      if (!all.empty()) values_[i] = all[static_cast<int>(*from_.words_of(n))];
+      if (!all.empty()) values_[i] = all[picked_output(from_, n)];
       return;
     }
     words w = carry_words(from_, n, to_);
@@ -109,16 +109,15 @@ class check_pass {
   }
   /// A check of the user, which vanishes.
   arrays take_check(const node& n, const words& w, const arrays& in) {
-    const auto kind = static_cast<check_kind>(w[0]);
+    const auto said = unpack<check_attributes>(w.data());
+    const check_kind kind = said.kind;
     if (kind == check_kind::error_value) {
       merge({in[1], in[2]});
       return {};
     }
     if (!wanted_.has(kind == check_kind::index ? index_checks : user_checks)) return {};
-    std::string text;
-    for (int k = 1; k < w.count(); ++k) text += static_cast<char>(w[k]);
-    fail(kind == check_kind::index ? index_checks : user_checks, text, n.where, logical_not(in[0]),
-         arrays(in.data() + 1, in.size() - 1));
+    fail(kind == check_kind::index ? index_checks : user_checks, std::string(said.text.view()), n.where,
+         logical_not(in[0]), arrays(in.data() + 1, in.size() - 1));
     return {};
   }
   arrays call_of_node(const node& n, words& w, const arrays& in) {
@@ -126,14 +125,12 @@ class check_pass {
     if (o.bodies.branches) return call_branches(n, w, in);
     if (o.bodies.carries) return call_loop(n, w, in);
     bool effect = o.effect != effect_kind::none;
-    for (int b = 0; b < body_count(n); ++b) effect = drop_checks(to_.bodies[w[b]]) || effect;
+    for (int b = 0; b < body_count(from_, n); ++b) effect = drop_checks(to_.bodies[body_word(o, w, b)]) || effect;
     if (effect && only_errors_) return {};
     const arrays out = emit_op(to_, o, in.data(), in.count(), w, n.where);
-    const int bodies = body_count(n);
-    if (bodies > 0 && o.compose) {  // a function with rules: its errors are computed beside it, so that the rules stay
-      const int index = static_cast<int>(n.word_count ? from_.words_of(n)[0] : 0);
+    if (o.attributes.has_bodies() && o.compose) {  // errors of a function with rules are computed beside it: rules stay
       error_state inside;
-      check_pass(to_, from_.bodies[index], wanted_, true).run(in.data(), inside);
+      check_pass(to_, body_of(from_, n, 0), wanted_, true).run(in.data(), inside);
       if (inside.exists()) merge(inside);
     }
     call c = call_of(o, in, w, &to_, n.where);
@@ -169,21 +166,22 @@ class check_pass {
 
   /// Each branch returns its error after its results.
   arrays call_branches(const node& n, words& w, const arrays& in) {
-    vec<checked_body> bodies(w.size());
+    const int count = body_count(from_, n);
+    vec<checked_body> bodies(static_cast<std::size_t>(count));
     bool any_error = false;
     std::int64_t width = 0;
-    for (int b = 0; b < w.count(); ++b) {
+    for (int b = 0; b < count; ++b) {
       arrays inputs;
-      check_body(bodies[b], from_.bodies[from_.words_of(n)[b]], inputs);
+      check_body(bodies[b], body_of(from_, n, b), inputs);
       any_error = any_error || bodies[b].state.exists();
       width = std::max(width, bodies[b].state.width());
     }
-    for (int b = 0; b < w.count(); ++b) {
+    for (int b = 0; b < count; ++b) {
       const ambient_trace scope(bodies[b].g);
       const error_state e = bodies[b].state.exists() ? bodies[b].state : no_error(0);
       set_outputs(bodies[b], bodies[b].results.count(),
                   any_error ? arrays{e.code, widened(e.payload, width)} : arrays());
-      to_.bodies[w[b]] = std::move(bodies[b].g);
+      to_.bodies[body_word(*n.op, w, b)] = std::move(bodies[b].g);
     }
     const arrays out = emit_op(to_, *n.op, in.data(), in.count(), w, n.where);
     return any_error ? without_error(out, out.count() - 2) : out;
@@ -191,13 +189,14 @@ class check_pass {
 
   /// A loop carries its error after its carries. A predicate is asked before the loop, and then after each step.
   arrays call_loop(const node& n, words& w, const arrays& in) {
-    const int carries = n.op->bodies.carries(w.data()), last = body_count(n) - 1;
-    const graph& body = from_.bodies[from_.words_of(n)[last]];
+    const int carries = n.op->bodies.carries(w.data()), last = body_count(from_, n) - 1;
+    const graph& body = body_of(from_, n, last);
+    const auto in_to = [&](int b) -> graph& { return to_.bodies[body_word(*n.op, w, b)]; };
     checked_body step;
     arrays inputs;
     check_body(step, body, inputs);
     for (int b = 0; b < last; ++b) {
-      const graph& predicate = from_.bodies[from_.words_of(n)[b]];
+      const graph& predicate = body_of(from_, n, b);
       error_state before, after;
       check_pass(to_, predicate, wanted_, true).run(in.data(), before);
       arrays next(step.results.data(), static_cast<std::size_t>(carries));
@@ -216,15 +215,15 @@ class check_pass {
       const error_state all = first_of({code, payload}, step.state);
       set_outputs(step, carries, {all.code, all.payload});
       move_last_inputs(step.g, carries);
-      for (int b = 0; b < last; ++b) add_unused_inputs(to_.bodies[w[b]], carries, width);
+      for (int b = 0; b < last; ++b) add_unused_inputs(in_to(b), carries, width);
       operands.push_back(no_error(width).code);
       operands.push_back(no_error(width).payload);
       add_carries(n, w);
     } else {
       set_outputs(step, carries, {});
     }
-    for (int b = 0; b < last; ++b) drop_checks(to_.bodies[w[b]]);
-    to_.bodies[w[last]] = std::move(step.g);
+    for (int b = 0; b < last; ++b) drop_checks(in_to(b));
+    in_to(last) = std::move(step.g);
     for (int k = carries; k < in.count(); ++k) operands.push_back(in[k]);
     const arrays out = emit_op(to_, *n.op, operands.data(), operands.count(), w, n.where);
     return any_error ? without_error(out, carries) : out;

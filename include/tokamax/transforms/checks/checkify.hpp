@@ -26,9 +26,7 @@ class noted_indices {
     const op_check c = index_check(indices, size - 1, axis, size);
     arrays in{logical_not(c.failed)};
     for (const array& v : c.values) in.push_back(v);
-    words w{static_cast<std::int64_t>(check_kind::index)};
-    for (const char letter : std::string_view("index")) w.push_back(letter);
-    bind_all(check_p, in.data(), in.count(), w, where);
+    bind_all(check_p, in.data(), in.count(), pack(check_attributes{check_kind::index, "index"}), where);
   }
   index_observer_function before_;
 };

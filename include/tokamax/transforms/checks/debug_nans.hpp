@@ -64,11 +64,11 @@ class nan_search {
   void look_inside(const graph& g, int id, const node_values& values, const std::string& around) const {
     const node n = g[id];
     const body_facts& facts = n.op->bodies;
-    const int bodies = body_count(n);
+    const int bodies = body_count(g, n);
     if (bodies == 0 || (facts.carries && facts.repeats)) return;
     arrays in;
     for (int k = facts.branches ? 1 : 0; k < n.operand_count; ++k) in.push_back(values[g.operand(n, k)]);
-    const auto body = [&](std::int64_t b) -> const graph& { return g.bodies[g.words_of(n)[b]]; };
+    const auto body = [&](int b) -> const graph& { return body_of(g, n, b); };
     if (facts.branches) {
       run(body(values[g.operand(n, 0)].item<std::int32_t>()), in, around);
     } else if (facts.carries) {

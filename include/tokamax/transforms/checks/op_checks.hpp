@@ -31,9 +31,9 @@ bool is_one_of(const op* o) {
 inline bool can_make_nan(const op& o) {
   if (o.algebra.conversion || is_one_of<select_p, max_p, min_p, neg_p, abs_p, sign_p, floor_p, ceil_p, round_p>(&o))
     return false;
-  const bool computes = o.memory.kind == op_kind::elementwise || o.precision.has_algorithm || o.precision.sums ||
+  const bool computes = o.memory.kind == op_kind::elementwise || has_algorithm(o) || o.precision.sums ||
                         o.reduction.combines == combiner::add || (o.compose && !o.precision.selects) || o.run;
-  return computes && !(o.bodies.count && (o.bodies.carries || o.bodies.branches || o.compose));
+  return computes && !(o.attributes.has_bodies() && (o.bodies.carries || o.bodies.branches || o.compose));
 }
 
 /// The lowest i32 stands for the elements that a mask does not choose.

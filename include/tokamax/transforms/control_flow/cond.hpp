@@ -49,7 +49,7 @@ constexpr auto branch_on(const char* what, const array& index, const Branches& b
           for (int k = 0; k < leaves_here && k < leaves_of_first; ++k)
             if (!(type_of(b, k) == type_of(0, k))) reject(&g, where, what, type_of(b, k), type_of(0, k));
         }
-        const words w = add_bodies(g, bodies, operands);
+        const words w = pack(cond_attributes{add_bodies(g, bodies, operands)});
         if (g.error.failed) return with_leaves(result, arrays(leaves(result).size(), operands[0]));
         return with_leaves(result, bind_all(described<cond_p>(), operands.data(), operands.count(), w, where));
       },

@@ -12,6 +12,11 @@
 
 namespace tokamax {
 
+/// Attributes of cond.
+struct cond_attributes {
+  vec<body_index> branches;
+};
+
 namespace detail {
 constexpr arrays cond_vjp(const call& c);
 constexpr arrays cond_jvp(const call& c);
@@ -20,13 +25,13 @@ constexpr arrays known_branch(const call& c);
 void run_cond(const kernel_arguments& a);
 }  // namespace detail
 
-/// The first operand is the number of a branch, an i32 in [0, branches). The others are the operands of all branches. The
-/// attributes are the branches.
+/// The first operand is the number of a branch, an i32 in [0, branches). The others are the operands of all branches.
 inline constexpr op cond_p{
     .name = "cond",
     .stablehlo = "stablehlo.case",
     .unique = true,
-    .bodies = {.count = body_facts::every_word, .branches = true},
+    .bodies = {.branches = true},
+    .attributes = schema<cond_attributes>,
     .infer_all = [](const call& c) -> types { return detail::types_of_first_body(c); },
     .vjp = [](const call& c) -> arrays { return detail::cond_vjp(c); },
     .jvp = [](const call& c) -> arrays { return detail::cond_jvp(c); },
@@ -40,7 +45,7 @@ namespace detail {
 /// A cond whose branches are made by `derive` from those of c.
 constexpr arrays bind_branches(const call& c, const arrays& operands, const auto& derive) {
   vec<graph> branches;
-  for (int b = 0; b < c.attribute_count; ++b) branches.push_back(derive(graph(c.body(b))));
+  for (int b = 0; b < body_count(c); ++b) branches.push_back(derive(graph(c.body(b))));
   return bind_bodies(c, std::move(branches), c.attribute_words(), operands);
 }
 
@@ -109,7 +114,7 @@ constexpr arrays cond_batch_here(const call& c) {
     constants.push_back(moves ? stop_gradient(operands.back()) : array());
     if (moves) batched[k - 1] = 1;
   }
-  for (int b = 0; b < c.attribute_count; ++b) {
+  for (int b = 0; b < body_count(c); ++b) {
     const graph branch(c.body(b));
     if (has_ordered_effect(branch)) refuse_effects(c, "a predicate that all examples share");
     const array here = equal(c[0], array(static_cast<double>(b), {i32, false, {}}));  // [n]
@@ -154,7 +159,7 @@ TOKAMAX_COMPILED_ONCE void run_cond(const kernel_arguments& a) {
   device& where = a.context->where;
   if (where.decides_in_step()) {
     branches_of_device branches(a);
-    return where.choose_in_step(a.in[0].as<std::byte>(), a.attribute_count, branches);
+    return where.choose_in_step(a.in[0].as<std::byte>(), a.attrs<cond_attributes>().branches.count(), branches);
   }
   std::int32_t branch = 0;
   where.read_in_step(reinterpret_cast<std::byte*>(&branch), a.in[0].as<std::byte>(), sizeof branch);

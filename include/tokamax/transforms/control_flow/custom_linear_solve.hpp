@@ -10,7 +10,7 @@ namespace tokamax {
 /// maps b to the x with A x = b, the second x to A x, and the third y to the z with A^T z = y; it has no results if that is
 /// not known.
 struct linear_solve_attributes {
-  std::int64_t solve = 0, product = 0, transposed = 0;
+  body_index solve = {}, product = {}, transposed = {};
   int arguments = 0, solve_values = 0, product_values = 0;  ///< numbers of leaves of b, and of values closed over
 };
 
@@ -23,7 +23,6 @@ constexpr arrays linear_solve_batch(const call& c);
 /// The solution of a linear system, which stays a call until it is differentiated or lowered.
 inline constexpr op custom_linear_solve_p{
     .name = "custom_linear_solve",
-    .bodies = {.count = 3},
     .attributes = schema<linear_solve_attributes>,
     .infer_all = [](const call& c) -> types { return detail::types_of_first_body(c); },
     .compose = [](const call& c) -> arrays { return detail::call_first_body(c); },
@@ -162,7 +161,7 @@ constexpr Tree linear_solve(const Product& product, const Tree& b, const Solve& 
         const Tree z = trace_rule(g, bodies[2], transpose, right);
         require_like(g, "custom_linear_solve: transposed solution", leaves(z), leaves(right), l);
         if (!transposable) bodies[2].body.outputs.clear();
-        return bind_rules(g, described<custom_linear_solve_p>(), bodies, x, l, right);
+        return bind_rules<linear_solve_attributes>(g, described<custom_linear_solve_p>(), bodies, x, l, right);
       },
       b);
 }

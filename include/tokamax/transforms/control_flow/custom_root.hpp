@@ -10,7 +10,7 @@ namespace tokamax {
 /// Attributes of custom_root. The operands are the guess and then the values that the three bodies close over. The first body
 /// maps the guess to the root, the second x to f(x), and the third x and y to the v with f'(x) v = y.
 struct root_attributes {
-  std::int64_t solve = 0, function = 0, tangent_solve = 0;
+  body_index solve = {}, function = {}, tangent_solve = {};
   int arguments = 0, solve_values = 0, function_values = 0;  ///< numbers of leaves, and of values closed over
 };
 
@@ -23,7 +23,6 @@ constexpr arrays root_batch(const call& c);
 /// The root of a function, which stays a call until it is differentiated or lowered.
 inline constexpr op custom_root_p{
     .name = "custom_root",
-    .bodies = {.count = 3},
     .attributes = schema<root_attributes>,
     .infer_all = [](const call& c) -> types { return detail::types_of_first_body(c); },
     .compose = [](const call& c) -> arrays { return detail::call_first_body(c); },
@@ -125,7 +124,7 @@ constexpr Tree custom_root(const F& f, const Tree& initial_guess, const Solve& s
         };
         const Tree v = detail::trace_rule(g, bodies[2], tangent, guess, guess);
         detail::require_like(g, "custom_root: tangent", leaves(v), leaves(guess), l);
-        return detail::bind_rules(g, described<custom_root_p>(), bodies, x, l, guess);
+        return detail::bind_rules<root_attributes>(g, described<custom_root_p>(), bodies, x, l, guess);
       },
       initial_guess);
 }

@@ -82,7 +82,7 @@ constexpr arrays scan_of(scan_function& f, const arrays& init, const arrays& xs,
       for (int k = 0; k < stacked; ++k) none.push_back(lift(g, array(0.0f)));
       return none;
     }
-    const words body = add_bodies(g, bodies, operands);
+    const vec<body_index> body = add_bodies(g, bodies, operands);
     const scan_attributes w{body[0], carries, given - carries, operands.count() - given,
                             stacked, length,  options.reverse};
     if (options.unroll > 1) return as_tree(bind_unrolled(g, w, operands, options.unroll, l));

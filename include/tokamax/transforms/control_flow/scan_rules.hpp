@@ -14,7 +14,7 @@ namespace tokamax {
 /// Attributes of scan. The operands are [carries, sequences, closed-over values] and the results [carries, stacked]. The
 /// body has the same lists, with one entry of each sequence.
 struct scan_attributes {
-  std::int64_t body = 0;
+  body_index body = {};
   int carries = 0, sequences = 0, constants = 0, stacked = 0;
   std::int64_t length = 0;
   bool reverse = false;
@@ -37,8 +37,7 @@ constexpr array_type entry_type(const array_type& t) {
 inline constexpr op scan_p{
     .name = "scan",
     .unique = true,
-    .bodies = {.count = 1,
-               .carries = [](const std::int64_t* w) { return unpack<scan_attributes>(w).carries; },
+    .bodies = {.carries = [](const std::int64_t* w) { return unpack<scan_attributes>(w).carries; },
                .repeats = [](const std::int64_t* w) { return unpack<scan_attributes>(w).length; }},
     .attributes = schema<scan_attributes>,
     .infer_all = [](const call& c) -> types {

@@ -25,8 +25,8 @@ constexpr arrays while_loop_of(array_function& predicate, array_function& body, 
           if (const array_type& t = bodies[1][bodies[1].outputs[k]].type; !(t == operands[k].type()))
             reject(&g, l, "while_loop: carry", t, operands[k].type());
         if (g.error.failed) return carry;
-        words w = add_bodies(g, bodies, operands);
-        w.push_back(carries);
+        const vec<body_index> both = add_bodies(g, bodies, operands);
+        const words w = pack(while_attributes{both[0], both[1], carries});
         return as_tree(bind_all(described<while_loop_p>(), operands.data(), operands.count(), w, l));
       },
       as_tree(init)));

@@ -17,7 +17,7 @@ namespace tokamax {
 /// Attributes of while_loop. The operands are [carries, closed-over values], and both bodies take them. The results are the
 /// carries.
 struct while_attributes {
-  std::int64_t predicate = 0, body = 0;
+  body_index predicate = {}, body = {};
   int carries = 0;
 };
 
@@ -32,7 +32,7 @@ inline constexpr op while_loop_p{
     .name = "while_loop",
     .stablehlo = "stablehlo.while",
     .unique = true,
-    .bodies = {.count = 2, .carries = [](const std::int64_t* w) { return unpack<while_attributes>(w).carries; }},
+    .bodies = {.carries = [](const std::int64_t* w) { return unpack<while_attributes>(w).carries; }},
     .attributes = schema<while_attributes>,
     .infer_all = [](const call& c) -> types {
       types t;

@@ -12,7 +12,7 @@ namespace tokamax {
 
 /// Attributes of custom_vmap: the function, which is a body.
 struct custom_vmap_attributes {
-  std::int64_t function = 0;
+  body_index function = {};
 };
 
 namespace detail {
@@ -37,7 +37,6 @@ constexpr arrays custom_vmap_batch(const call& c) {
 template <class Rule, std::size_t Count>
 inline constexpr op custom_vmap_p{
     .name = "custom_vmap",
-    .bodies = {.count = 1},
     .attributes = schema<custom_vmap_attributes>,
     .infer_all = [](const call& c) -> types { return detail::types_of_first_body(c); },
     .compose = [](const call& c) -> arrays { return detail::call_first_body(c); },

@@ -50,7 +50,7 @@ struct recalled_call {
       inputs.push_back(node_array(g, o));
       flags.push_back(o < active.count() ? active[o] : char(0));
     }
-    for (int k = 0; k < n.word_count; ++k) attributes.push_back(g.words_of(n)[k]);
+    append_words(attributes, g, n);
     c = call_of(*n.op, inputs, attributes, &g, n.where);
     c.type = n.type;
     c.flags = flags.data();
@@ -140,7 +140,7 @@ constexpr arrays backward_here(graph& g, const arrays& ys, const arrays& cts, co
     if (!o) continue;
     if (o == &get_p) {
       const int t = g.operand(g[i], 0);
-      entries.push_back({static_cast<int>(*g.words_of(g[i])), list[t], ct[i]});
+      entries.push_back({picked_output(g, g[i]), list[t], ct[i]});
       list[t] = entries.count() - 1;
       continue;
     }

@@ -23,7 +23,7 @@ struct batched_arrays {
 };
 
 constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs,
-                                        const arrays& ys, std::int64_t axis);
+                                        const arrays& ys, std::string_view axis);
 
 namespace detail {
 
@@ -44,19 +44,20 @@ constexpr vec<int> take_effects(graph& g, const arrays& xs, const arrays& batche
   return taken;
 }
 /// Does a node, or one of its bodies, refer to the named axis?
-constexpr bool is_along(const graph& g, const node& n, std::int64_t axis) {
-  if (n.op->axis != axis_role::none && *g.words_of(n) == axis) return true;
-  for (int b = 0; b < body_count(n); ++b) {
-    const graph& body = g.bodies[g.words_of(n)[b]];
+constexpr bool is_along(const graph& g, const node& n, std::string_view axis) {
+  if (names_axis(*n.op, g.words_of(n), axis)) return true;
+  for (int b = 0; b < body_count(g, n); ++b) {
+    const graph& body = body_of(g, n, b);
     for (const node& inner : body.nodes)
       if (inner.op && is_along(body, inner, axis)) return true;
   }
   return false;
 }
 /// The nodes up to `top` that refer to the named axis and that ys or effects depend on.
-constexpr vec<char> nodes_along(const graph& g, const arrays& ys, const vec<int>& effects, int top, std::int64_t axis) {
+constexpr vec<char> nodes_along(const graph& g, const arrays& ys, const vec<int>& effects, int top,
+                                std::string_view axis) {
   vec<char> along(static_cast<std::size_t>(top) + 1, 0);
-  if (axis == 0) return along;
+  if (axis.empty()) return along;
   vec<char> needed = along;
   for (const array& y : ys)
     if (y.trace() == &g) needed[y.id()] = 1;
@@ -89,7 +90,7 @@ constexpr batched_arrays batch_composed(graph& g, const recalled_call& r, int no
 }  // namespace detail
 
 constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs,
-                                        const arrays& ys, std::int64_t axis) {
+                                        const arrays& ys, std::string_view axis) {
   const ambient_trace scope(g);  // rules may make values that have no operands
   int top = -1;
   for (const array& y : ys)
@@ -127,7 +128,7 @@ constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& 
       out.mapped = vec<char>(out.values.size(), 0);
     } else if (o->batch) {
       out.values = o->batch(r.c);
-      const bool gathered = o->axis == axis_role::gathers && r.attributes[0] == axis;
+      const bool gathered = o->axis == axis_role::gathers && names_axis(*o, r.attributes.data(), axis);
       out.mapped = vec<char>(out.values.size(), !gathered);
     } else if (o->compose) {
       out = detail::batch_composed(g, r, i);
@@ -148,15 +149,15 @@ constexpr batched_arrays batch_all_here(graph& g, std::int64_t n, const arrays& 
       result.values[k] = now[ys[k].id()], result.mapped[k] = mapped[ys[k].id()];
   return result;
 }
-/// The values of `ys` for a batch of n, given the values `xs` of some nodes with a leading batch axis. `axis` identifies
-/// the axis if it has a name.
+/// The values of `ys` for a batch of n, given the values `xs` of some nodes with a leading batch axis. `axis` is the name
+/// of the axis if it has one.
 constexpr batched_arrays batch_all(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs,
-                                   const arrays& ys, std::int64_t axis) {
+                                   const arrays& ys, std::string_view axis) {
   return linked<batch_all_here>(g, n, xs, batched_xs, ys, axis);
 }
 /// The same, but a y that depends neither on an x nor on the named axis does not exist in the result.
 constexpr arrays batch(graph& g, std::int64_t n, const arrays& xs, const arrays& batched_xs, const arrays& ys,
-                       std::int64_t axis = 0) {
+                       std::string_view axis = {}) {
   batched_arrays all = batch_all(g, n, xs, batched_xs, ys, axis);
   for (int k = 0; k < ys.count(); ++k)
     if (all.values[k].exists() && !all.mapped[k]) all.values[k] = lift(g, with_leading_axis(all.values[k], n));

@@ -8,11 +8,17 @@
 
 namespace tokamax {
 
-/// A value with a name. The attributes are the characters of the name.
+/// The attributes of checkpoint_name.
+struct checkpoint_name_attributes {
+  text_attribute name = {};
+};
+
+/// A value with a name.
 inline constexpr op checkpoint_name_p{
     .name = "checkpoint_name",
     .algebra = {.linear = true},
     .memory = {.kind = op_kind::alias},
+    .attributes = schema<checkpoint_name_attributes>,
     .infer = detail::identity_infer,
     .vjp = [](const call& c) -> arrays { return c.ct(); },
     .jvp = [](const call& c) -> arrays { return c.tangents[0]; },
@@ -26,9 +32,7 @@ inline constexpr op checkpoint_name_p{
 ///
 /// source  jax.ad_checkpoint.checkpoint_name
 constexpr array checkpoint_name(const array& x, std::string_view name, source_line l = source_line::current()) {
-  words w;
-  for (const char c : name) w.push_back(c);
-  return bind(described<checkpoint_name_p>(), {x}, w, l);
+  return bind(described<checkpoint_name_p>(), {x}, checkpoint_name_attributes{name}, l);
 }
 
 }  // namespace tokamax

@@ -26,11 +26,9 @@ struct value_names {
   /// Is the node a value with one of the names?
   constexpr bool has(const graph& g, const node& n) const {
     if (n.op != &described<checkpoint_name_p>()) return false;
-    for (const std::string_view name : names) {
-      bool same = n.word_count == static_cast<int>(name.size());
-      for (int k = 0; same && k < n.word_count; ++k) same = g.words_of(n)[k] == name[static_cast<std::size_t>(k)];
-      if (same) return true;
-    }
+    const auto said = unpack<checkpoint_name_attributes>(g.words_of(n));
+    for (const std::string_view name : names)
+      if (said.name.view() == name) return true;
     return false;
   }
   /// Does the node give its value to one of them?
