@@ -12,7 +12,7 @@ namespace tokamax {
 
 /// A graph as text: the bodies of its control flow, then one line for each node, such as
 /// `%5 = concatenate(%3, %4, axis=1) : f32[2,3]`. Attributes with their default values are left out. A scope is written as
-/// `in blocks[3].attend`. `parse_graph` reads this text.
+/// `in blocks[3].attend`, and that of an input is the path of its leaf. `parse_graph` reads this text.
 std::string to_text(const graph& g);
 
 /// A graph in the language of Graphviz: `dot -Tsvg` draws it. Kernels are boxes, elementwise ops ellipses, inputs and
@@ -35,6 +35,7 @@ std::string to_text(const plan_view& p);
 #if defined(TOKAMAX_COMPILED_ONCE)
 
   #include <tokamax/compiler/attribute_text.hpp>  // attributes_text
+  #include <tokamax/compiler/scope_text.hpp>      // append_scope
   #include <tokamax/core/bind.hpp>                // constant_p
 
   #include <algorithm>  // min
@@ -84,7 +85,7 @@ inline void append_graph(std::string& s, const graph& g, const std::string& inde
     s.append(indent).append(node_name(g, i));
     if (n.op) s.append(" = ").append(node_value(g, i));
     if (n.type.dtype != dtype::none) s.append(" : ").append(type_text(n.type));
-    if (n.scope && n.op != &constant_p) s.append(" in ").append(g.scopes.name(n.scope));
+    if (n.op != &constant_p && n.op != &dense_p) append_scope(s, g, n);
     s += '\n';
   }
   s.append(indent).append("return");
@@ -109,8 +110,9 @@ TOKAMAX_COMPILED_ONCE std::string to_dot(const graph& g) {
         if (o == i) return true;
       return false;
     }();
-    s << "  n" << i << " [label=\"" << detail::op_name(n) << "\\n"
-      << detail::as_string(n.type)
+    std::string label = detail::op_name(n) + "\\n" + detail::as_string(n.type);
+    if (n.scope.name) detail::append_escaped(label.append("\\n"), g.name_of(n));
+    s << "  n" << i << " [label=\"" << label
       << "\", shape=" << (n.op && n.op->memory.kind == op_kind::general ? "box" : "ellipse")
       << (!n.op    ? ", style=filled, fillcolor=\"#dbe9f6\""
           : output ? ", style=filled, fillcolor=\"#f6e3db\""
@@ -196,8 +198,9 @@ TOKAMAX_COMPILED_ONCE std::string to_text(const plan_view& p) {
       s << "  " << detail::spaces(3, number) << number << ' ' << step << detail::spaces(16, step);
       for (int k = 0; k < st.in_count + st.out_count; ++k)
         s << (k == st.in_count ? " -> " : k ? ", " : "") << where(p.operands[st.operands + k]);
-      if (st.scope) s << " in " << p.scope_of(st);
-      s << '\n';
+      std::string scope;
+      detail::append_scope(scope, p.scope_of(st));
+      s << scope << '\n';
     }
   }
   return s.str();

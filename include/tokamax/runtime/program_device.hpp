@@ -3,9 +3,9 @@
 // tested by tests/runtime/eager.cpp
 #pragma once
 
-#include <tokamax/core/use_implementation.hpp>  // eager_implementations
-#include <tokamax/runtime/composed_kernel.hpp>  // how calls are chosen
-#include <tokamax/runtime/traced_program.hpp>   // owned_program
+#include <tokamax/core/scope/use_implementation.hpp>  // eager_implementations
+#include <tokamax/runtime/composed_kernel.hpp>        // how calls are chosen
+#include <tokamax/runtime/traced_program.hpp>         // owned_program
 
 namespace tokamax {
 
@@ -55,7 +55,7 @@ void each_number_of(const op& o, const array* in, int n, const std::int64_t* w, 
     if (literal) f(static_cast<std::int64_t>(in[k].literal_bits().value));
   }
   for (int k = 0; k < word_count; ++k) f(w[k]);
-  if (eager_implementations.length > 0) f(named_axis::identifier(eager_implementations.view()));
+  for (const char c : eager_implementations) f(c);
 }
 
 /// Makes the arrays for the outputs of a graph, for one run of it.
@@ -121,7 +121,8 @@ TOKAMAX_COMPILED_ONCE std::shared_ptr<program_device::eager_program> program_dev
                                                                                            int word_count,
                                                                                            const location& where) {
   graph g;
-  g.scope = g.scopes.find_or_add(detail::eager_implementations.view());
+  const vec<char>& asked = detail::eager_implementations;
+  g.scope.decisions = g.decided.find_or_add({asked.data(), asked.size()});
   vec<array> operands;
   for (int k = 0; k < n; ++k) {
     if (in[k].is_literal())
