@@ -20,6 +20,14 @@ constexpr plan_size size_of(const plan& p) {
           p.scopes.ranges.count(), p.scopes.chars.count()};
 }
 
+/// A list of scopes as a constant object.
+template <int Count, int Chars>
+struct frozen_scopes {
+  scope_range ranges[Count + 1];
+  char chars[Chars + 1];
+  constexpr scope_list_view view() const { return {ranges, chars, Count}; }
+};
+
 /// A plan as constant objects. A constant object cannot own memory, so its tables need a size. The program is evaluated
 /// once into tables of generous capacity, whose unused end costs the compiler nothing, and these are then copied into
 /// tables of the right size. Evaluating it twice, for the sizes and for the contents, would cost three times as much.
@@ -40,8 +48,7 @@ struct frozen_plan {
   plan_buffer buffers[Size.buffers + 1];
   plan_region regions[Size.regions + 1];
   std::int64_t numbers[Size.numbers + 1];
-  scope_range scopes[Size.scopes + 1];
-  char scope_chars[Size.scope_chars + 1];
+  frozen_scopes<Size.scopes, Size.scope_chars> scopes;
 };
 
 inline constexpr plan_size plan_capacity{1 << 13, 1 << 10, 1 << 8,  1 << 16, 1 << 14,
@@ -89,8 +96,8 @@ constexpr void freeze(frozen_plan<Size>& f, const auto& p, const plan_size& n) {
   for (int i = 0; i < n.buffers; ++i) f.buffers[i] = p.buffers[i];
   for (int i = 0; i < n.regions; ++i) f.regions[i] = p.regions[i];
   for (int i = 0; i < n.numbers; ++i) f.numbers[i] = p.numbers[i];
-  for (int i = 0; i < n.scopes; ++i) f.scopes[i] = p.scopes.ranges[i];
-  for (int i = 0; i < n.scope_chars; ++i) f.scope_chars[i] = p.scopes.chars[i];
+  for (int i = 0; i < n.scopes; ++i) f.scopes.ranges[i] = p.scopes.ranges[i];
+  for (int i = 0; i < n.scope_chars; ++i) f.scopes.chars[i] = p.scopes.chars[i];
 }
 
 /// A view of what the executor needs. Printing a plan needs its code too.
@@ -105,7 +112,7 @@ constexpr plan_view view(const frozen_plan<Size>& p) {
           .step_count = Size.steps,
           .buffer_count = Size.buffers,
           .region_count = Size.regions,
-          .scopes = {p.scopes, p.scope_chars, Size.scopes}};
+          .scopes = p.scopes.view()};
 }
 template <plan_size Size>
 constexpr plan_view view(const frozen_plan<Size>& p, const frozen_code<Size>& code) {
@@ -160,8 +167,7 @@ struct frozen_graph {
   int inputs[Size.inputs + 1], outputs[Size.outputs + 1];
   graph_extent graphs[Size.graphs + 1];
   array_type types[Size.types + 1];
-  scope_range scopes[Size.scopes + 1];
-  char scope_chars[Size.scope_chars + 1];
+  frozen_scopes<Size.scopes, Size.scope_chars> scopes;
 };
 /// Every op of a program, and every op of their compose rules.
 template <graph_size Size>
@@ -174,7 +180,7 @@ inline constexpr graph_size graph_capacity{1 << 15, 1 << 16, 1 << 18, 1 << 13, 1
 
 template <graph_size Size>
 constexpr graph_view view(const frozen_graph<Size>& f) {
-  return {f.nodes, f.operands, f.words, f.inputs, f.outputs, f.graphs, f.types, {f.scopes, f.scope_chars, Size.scopes}};
+  return {f.nodes, f.operands, f.words, f.inputs, f.outputs, f.graphs, f.types, f.scopes.view()};
 }
 
 namespace detail {
@@ -225,8 +231,8 @@ class freezer {
       for (const array_type& t : types_.values) f_.types[n_.types++] = t;
     if (room_.holds("scopes", scopes_.ranges.count(), Size.scopes) &&
         room_.holds("characters of names", scopes_.chars.count(), Size.scope_chars)) {
-      for (const scope_range& r : scopes_.ranges) f_.scopes[n_.scopes++] = r;
-      for (const char c : scopes_.chars) f_.scope_chars[n_.scope_chars++] = c;
+      for (const scope_range& r : scopes_.ranges) f_.scopes.ranges[n_.scopes++] = r;
+      for (const char c : scopes_.chars) f_.scopes.chars[n_.scope_chars++] = c;
     }
     return room_.error;
   }
@@ -267,6 +273,8 @@ class freezer {
     vec<int> map(g.nodes.size(), -1);
     vec<int> bodies;
     scope_numbers number(g, scopes_);
+    node_scope last;  // neighbours often have the same one
+    short scope = 0;
     int nodes = n_.nodes, operands = n_.operands, words = n_.words;
     for (int i = 0; i < g.count(); ++i) {
       if (!live[i]) continue;
@@ -274,7 +282,11 @@ class freezer {
       frozen_node& to = f_.nodes[nodes];
       to.type = static_cast<short>(types_[from.type]);
       to.where = from.where;
-      if (from.op) to.scope = static_cast<short>(number(from.scope));  // only a trace needs the paths of inputs
+      if (from.op && (from.scope.name != last.name || from.scope.decisions != last.decisions)) {
+        last = from.scope;
+        scope = static_cast<short>(number(last));
+      }
+      if (from.op) to.scope = scope;  // only a trace needs the paths of inputs
       to.first_operand = operands - e.operands;
       to.operand_count = from.operand_count;
       for (int k = from.first_operand, end = k + from.operand_count; k < end; ++k)

@@ -11,24 +11,20 @@ namespace tokamax {
 /// Adds scopes of a graph to a list, which several graphs may share, and gives the number of each there.
 class scope_numbers {
  public:
-  constexpr scope_numbers(const graph& g, scope_list& list) : g_(g), list_(list) {}
+  constexpr scope_numbers(const graph& g, scope_list& list)
+      : g_(g), list_(list), others_(list.ranges.count()), known_(static_cast<std::size_t>(g.scope_count()), -1) {}
   constexpr int operator()(node_scope s) {
-    if (s == node_scope{}) return 0;
-    for (int k = known_.count() - 1; k >= 0; --k)  // neighbours often have the same one
-      if (known_[k].scope == s) return known_[k].number;
-    const name_text name = g_.names.text(s.name);
-    known_.push_back({s, list_.find_or_add({name, g_.decided.implementations(s.decisions)})});
-    return known_.back().number;
+    int& number = known_[g_.number_of(s)];
+    if (number < 0)
+      number = list_.find_or_add({g_.names.text(s.name), g_.decided.implementations(s.decisions)}, others_);
+    return number;
   }
 
  private:
-  struct known_scope {
-    node_scope scope;
-    int number = 0;
-  };
   const graph& g_;
   scope_list& list_;
-  vec<known_scope> known_;
+  int others_;      // the scopes of other graphs, among which there may be equal ones
+  vec<int> known_;  // by the number of a scope in the graph
 };
 
 }  // namespace tokamax

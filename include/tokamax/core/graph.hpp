@@ -116,6 +116,9 @@ struct graph {
                 ? decided.join(from.decided.implementations(s.decisions), decided.implementations(scope.decisions))
                 : scope.decisions};
   }
+  /// A number for each scope of this graph, below `scope_count()`, for tables of what passes know of scopes.
+  constexpr int number_of(node_scope s) const { return s.decisions * (names.count() + 1) + s.name; }
+  constexpr int scope_count() const { return (decided.count() + 1) * (names.count() + 1); }
   /// The name of the part of the program that a node belongs to, such as `blocks[3].attend`.
   constexpr name_text name_of(const node& n) const { return names.text(n.scope.name); }
 

@@ -12,32 +12,32 @@ namespace tokamax {
 class copied_scopes {
  public:
   constexpr copied_scopes(graph& to, const graph& from)
-      : to_(to), from_(from), around_(to.scope), any_(!from.names.empty() || !from.decided.empty()) {}
+      : to_(to), from_(from), around_(to.scope), known_(static_cast<std::size_t>(from.scope_count())) {}
   constexpr ~copied_scopes() { to_.scope = around_; }
   copied_scopes(const copied_scopes&) = delete;
 
   /// The next nodes are made for `n`.
   constexpr void enter(const node& n) {
-    if (!any_) return;
-    to_.scope = around_;
-    for (int k = known_.count() - 1; k >= 0; --k)  // neighbours often have the same one
-      if (known_[k].from == n.scope) {
-        to_.scope = known_[k].to;
-        return;
-      }
-    to_.scope = to_.imported(from_, n.scope);
-    known_.push_back({n.scope, to_.scope});
+    if (n.scope.name == last_.name && n.scope.decisions == last_.decisions) return;
+    last_ = n.scope;
+    known_scope& known = known_[from_.number_of(n.scope)];
+    if (!known.found) {
+      to_.scope = around_;
+      known = {true, to_.imported(from_, n.scope)};
+    }
+    to_.scope = known.scope;
   }
 
  private:
-  struct same_scope {
-    node_scope from, to;
+  struct known_scope {
+    bool found = false;
+    node_scope scope;
   };
   graph& to_;
   const graph& from_;
   node_scope around_;
-  bool any_;
-  vec<same_scope> known_;
+  node_scope last_;         // that of the node before, as neighbours often have the same one
+  vec<known_scope> known_;  // by the number of a scope in `from`
 };
 
 }  // namespace tokamax

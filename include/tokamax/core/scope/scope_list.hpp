@@ -41,16 +41,20 @@ struct scope_list {
   vec<char> chars;
 
   constexpr scope_list_view view() const { return {ranges.data(), chars.data(), ranges.count()}; }
-  constexpr int find_or_add(scope_view s) {
+  /// The number of a scope, which is looked for among the first `known` ones.
+  constexpr int find_or_add(scope_view s, int known) {
     if (s.name.empty() && s.implementations.empty()) return 0;
-    const scope_list_view known = view();
-    for (int k = 1; k <= known.count; ++k)
-      if (known[k].name == s.name && known[k].implementations == s.implementations) return k;
-    scope_range r{chars.count(), chars.count() + static_cast<int>(s.name.size()), 0};
+    const auto length = static_cast<int>(s.name.size()), whole = length + static_cast<int>(s.implementations.size());
+    for (int k = 0; k < known; ++k) {
+      const scope_range& r = ranges[k];
+      if (r.name_end - r.begin != length || r.end - r.begin != whole) continue;
+      const scope_view there = view()[k + 1];
+      if (there.name == s.name && there.implementations == s.implementations) return k + 1;
+    }
+    const int begin = chars.count();
     for (const char c : s.name) chars.push_back(c);
     for (const char c : s.implementations) chars.push_back(c);
-    r.end = chars.count();
-    ranges.push_back(r);
+    ranges.push_back({begin, begin + length, begin + whole});
     return ranges.count();
   }
 };
