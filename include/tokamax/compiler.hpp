@@ -17,6 +17,8 @@
 //   compiler/plan.hpp            the tables that describe how a program runs.
 //   compiler/print.hpp           programs as text, before and after compilation.
 //   compiler/schedule.hpp        turns a lowered graph into steps, operands and buffers.
+//   compiler/scope_numbers.hpp   the scopes of a graph's nodes as numbers of a list of texts.
+//   compiler/scope_text.hpp      the scopes of a graph's nodes as text: ` in blocks[3].attend using attention=compose`.
 //   compiler/split.hpp           the order of a fused group that is too large for one loop, so that it can be cut.
 //   compiler/sums.hpp            kernels that add arrays to their result do it for the sums that read the result.
 //   compiler/verify.hpp          a verifier of programs: their graph, the lowered graph and the plan.
@@ -45,6 +47,8 @@
 #include <tokamax/compiler/plan.hpp>
 #include <tokamax/compiler/print.hpp>
 #include <tokamax/compiler/schedule.hpp>
+#include <tokamax/compiler/scope_numbers.hpp>
+#include <tokamax/compiler/scope_text.hpp>
 #include <tokamax/compiler/split.hpp>
 #include <tokamax/compiler/sums.hpp>
 #include <tokamax/compiler/verify.hpp>

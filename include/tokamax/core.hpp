@@ -26,19 +26,25 @@
 //   core/memory/buffer_pool.hpp         the pool of host memory, so that a repeated step allocates nothing and idle memory is released.
 //   core/memory/literal_data.hpp        the elements of arrays that are one number everywhere, for those who read them.
 //   core/memory/step_scratch.hpp        scratch memory of the host's kernels, borrowed from the pool until a step ends.
-//   core/named_scope.hpp                names for the parts of a program, which its nodes keep.
 //   core/op.hpp                         the op descriptor: a name and rules, which are constexpr functions with one signature.
 //   core/op_cost.hpp                    the work of an op: floating-point operations, transcendental functions, and bytes.
 //   core/partition.hpp                  split a tree in two by the paths of its leaves, and put it together again.
 //   core/print.hpp                      arrays as text, in NumPy's format.
-//   core/scope_names.hpp                the names of the parts of a program, numbered.
+//   core/scope/copied_scopes.hpp        the scopes of nodes that are copied from one graph into another.
+//   core/scope/layer_scope.hpp          names the nodes of a layer by the path of the layer in its model.
+//   core/scope/leaf_path.hpp            the path of the argument's leaf that a value of a trace is.
+//   core/scope/name_table.hpp           the names of the parts of a program, kept once each and numbered.
+//   core/scope/named_inputs.hpp         the leaves of an argument as inputs of a graph, which know their paths.
+//   core/scope/named_scope.hpp          names for the parts of a program, which its nodes keep.
+//   core/scope/scope.hpp                to which part of a program nodes belong, and what was decided for it.
+//   core/scope/scope_list.hpp           scopes as one table of text, for what outlives the graph.
+//   core/scope/use_implementation.hpp   names the implementation of an op for a part of a program.
 //   core/spelled.hpp                    a value type that records what an element function does, so that loops can be printed.
 //   core/symbolic.hpp                   arguments with extents that are symbols, so that one trace at run time serves all values.
 //   core/tensor.hpp                     an array whose dtype and shape are part of its type, for the boundaries of a program.
 //   core/trace.hpp                      call a function with its arguments as nodes of a graph.
 //   core/trace_life.hpp                 how an array knows at run time whether the graph that it points to still exists.
 //   core/type.hpp                       what is known of an array without its data, and its text form for messages.
-//   core/use_implementation.hpp         names the implementation of an op for a part of a program.
 #pragma once
 
 #include <tokamax/core/arguments.hpp>
@@ -66,16 +72,22 @@
 #include <tokamax/core/memory/buffer_pool.hpp>
 #include <tokamax/core/memory/literal_data.hpp>
 #include <tokamax/core/memory/step_scratch.hpp>
-#include <tokamax/core/named_scope.hpp>
 #include <tokamax/core/op.hpp>
 #include <tokamax/core/op_cost.hpp>
 #include <tokamax/core/partition.hpp>
 #include <tokamax/core/print.hpp>
-#include <tokamax/core/scope_names.hpp>
+#include <tokamax/core/scope/copied_scopes.hpp>
+#include <tokamax/core/scope/layer_scope.hpp>
+#include <tokamax/core/scope/leaf_path.hpp>
+#include <tokamax/core/scope/name_table.hpp>
+#include <tokamax/core/scope/named_inputs.hpp>
+#include <tokamax/core/scope/named_scope.hpp>
+#include <tokamax/core/scope/scope.hpp>
+#include <tokamax/core/scope/scope_list.hpp>
+#include <tokamax/core/scope/use_implementation.hpp>
 #include <tokamax/core/spelled.hpp>
 #include <tokamax/core/symbolic.hpp>
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/core/trace.hpp>
 #include <tokamax/core/trace_life.hpp>
 #include <tokamax/core/type.hpp>
-#include <tokamax/core/use_implementation.hpp>

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (recordings and their reports; programs that make some include it)
 //
-//   profile/event.hpp     one piece of work that a program did, and the observer that is told of it.
-//   profile/roofline.hpp  the limits of a machine, and how near to them a recording came.
-//   profile/timeline.hpp  records what the programs of a thread do and when.
+//   profile/event.hpp        one piece of work that a program did, and the observer that is told of it.
+//   profile/json_string.hpp  text as a string of JSON.
+//   profile/roofline.hpp     the limits of a machine, and how near to them a recording came.
+//   profile/timeline.hpp     records what the programs of a thread do and when.
 #pragma once
 
 #include <tokamax/profile/event.hpp>
+#include <tokamax/profile/json_string.hpp>
 #include <tokamax/profile/roofline.hpp>
 #include <tokamax/profile/timeline.hpp>

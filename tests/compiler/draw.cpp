@@ -82,7 +82,7 @@ TEST_CASE("labels hold any text") {
   static const op odd{.name = "a \"quoted\\\"\nname"};
   graph g;
   const int in = g.input({f32, false, {2}});
-  g.scope = g.scopes.find_or_add("blocks[\"x\\\"]");
+  g.scope.name = g.names.read(0, "blocks[\"x\\\"]");
   g.outputs.push_back(g.find_or_add(&odd, sharing::none, &in, 1, nullptr, 0, {f32, false, {2}}, {}));
   CHECK(is_closed(to_dot(g)));
   CHECK_THAT(to_dot(g), contains(R"(label="a \"quoted\\\"\nname\nf32[2]\nblocks[\"x\\\"]")"));

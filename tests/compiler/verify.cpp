@@ -209,7 +209,7 @@ TEST_CASE("faults of graphs are found") {
        [](made& m) { word(m.traced, find(m.traced, "captured"), 0) = 5; }},
       {"layer", "captured array of captured %", "expected f32[5000]",
        [](made& m) { find(m.traced, "captured").type.shape[0] = 5000; }},
-      {"layer", "scope of tanh %", "found 12", [](made& m) { find(m.traced, "tanh").scope = 12; }},
+      {"layer", "scope of tanh %", "found 12", [](made& m) { find(m.traced, "tanh").scope.name = 12; }},
       {"layer", "operands of concatenate %", "in the pool",
        [](made& m) { find(m.traced, "concatenate").first_operand = 4000; }},
       {"layer", "input of input %0", "once", [](made& m) { m.traced.inputs[1] = 0; }},

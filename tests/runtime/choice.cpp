@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/runtime/choice.hpp>
 
-#include <tokamax/core/use_implementation.hpp>
+#include <tokamax/core/scope/use_implementation.hpp>
 #include <tokamax/ops/gated_delta_rule.hpp>
 #include <tokamax/tokamax.hpp>
 

@@ -1,7 +1,7 @@
 // tests/transforms/remat.cpp: recomputation leaves every bit as it is.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/compiler/lower.hpp>
-#include <tokamax/core/named_scope.hpp>
+#include <tokamax/core/scope/named_scope.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/numpy/matmul.hpp>
@@ -84,7 +84,7 @@ TEST_CASE("a policy keeps what it says: fewer products, the same bits") {
   const array expected = grad(plain)(w, x);
   CHECK(bit_difference({gradient(dots_saveable)(w, x)}, {expected}) == "");
   CHECK(bit_difference({gradient(everything_saveable)(w, x)}, {expected}) == "");
-  constexpr auto named = [](const graph& g, const node& n) { return g.scopes.name(n.scope).ends_with("kept"); };
+  constexpr auto named = [](const graph& g, const node& n) { return g.name_of(n).view().ends_with("kept"); };
   const auto scoped = [](const array& v, const array& in) {
     const auto f = [](const array& a, const array& b) {
       const named_scope scope("kept", a);

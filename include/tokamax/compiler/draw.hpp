@@ -24,7 +24,8 @@ std::string to_dot(const plan_view& p);
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 
-  #include <tokamax/compiler/print.hpp>  // step_text, operand_place
+  #include <tokamax/compiler/print.hpp>       // step_text, operand_place
+  #include <tokamax/compiler/scope_text.hpp>  // append_escaped
 
   #include <string_view>  // string_view
   #include <vector>       // vector
@@ -34,13 +35,7 @@ namespace detail {
 /// The text of a label, whatever characters it has.
 inline std::string dot_text(std::string_view s) {
   std::string out;
-  for (const char c : s) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n')
-      out += "\\n";
-    else
-      out += c;
-  }
+  append_escaped(out, s);
   return out;
 }
 
@@ -73,7 +68,7 @@ class graph_drawing {
   void add_node(const graph& g, int i, const std::string& prefix, bool is_output) {
     const node& n = g[i];
     std::string label = op_name(n) + "\n" + as_string(n.type);
-    if (n.scope) label.append("\n").append(g.scopes.name(n.scope));
+    if (n.scope.name) label.append("\n").append(g.name_of(n).view());
     const bool box = n.op && n.op->memory.kind == op_kind::general;
     const char* const fill = !n.op       ? ", style=filled, fillcolor=\"#dbe9f6\""
                              : is_output ? ", style=filled, fillcolor=\"#f6e3db\""
@@ -125,7 +120,7 @@ TOKAMAX_COMPILED_ONCE std::string to_dot(const plan_view& p) {
       const std::string name = "s" + std::to_string(i);
       std::string label = std::to_string(i) + " " + detail::step_text(p, st);
       if (st.kind == step_kind::loop && p.loops) label += "\n" + expression_text(p, st.function);
-      if (st.scope) label.append("\n").append(p.scope_of(st));
+      if (st.scope) label.append("\n").append(p.scope_of(st).name);
       s += "  " + name + " [label=\"" + detail::dot_text(label) + "\"];\n";
       for (int k = 0; k < st.in_count + st.out_count; ++k) {
         const plan_operand& o = p.operands[st.operands + k];

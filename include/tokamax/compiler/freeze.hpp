@@ -3,22 +3,33 @@
 // tested by tests/runtime/program.cpp
 #pragma once
 
-#include <tokamax/compiler/plan.hpp>      // plan
-#include <tokamax/core/graph/inline.hpp>  // live_nodes
+#include <tokamax/compiler/plan.hpp>           // plan
+#include <tokamax/compiler/scope_numbers.hpp>  // scope_numbers
+#include <tokamax/core/graph/inline.hpp>       // live_nodes
 
 namespace tokamax {
 
 /// Sizes of a plan's tables.
 struct plan_size {
-  int instructions = 0, loops = 0, ops = 0, operands = 0, steps = 0, buffers = 0, regions = 0, numbers = 0, scopes = 0;
+  int instructions = 0, loops = 0, ops = 0, operands = 0, steps = 0, buffers = 0, regions = 0, numbers = 0, scopes = 0,
+      scope_chars = 0;
 };
 constexpr plan_size size_of(const plan& p) {
-  return {p.instructions.count(), p.loops.count(),   p.ops.count(),     p.operands.count(), p.steps.count(),
-          p.buffers.count(),      p.regions.count(), p.numbers.count(), p.scopes.count()};
+  return {p.instructions.count(),  p.loops.count(),       p.ops.count(),     p.operands.count(),
+          p.steps.count(),         p.buffers.count(),     p.regions.count(), p.numbers.count(),
+          p.scopes.ranges.count(), p.scopes.chars.count()};
 }
 
 /// The length of a table for n entries; no table is empty.
 constexpr std::size_t room(int n) { return static_cast<std::size_t>(n) + 1; }
+
+/// A list of scopes as a constant object.
+template <int Count, int Chars>
+struct frozen_scopes {
+  scope_range ranges[room(Count)];
+  char chars[room(Chars)];
+  constexpr scope_list_view view() const { return {ranges, chars, Count}; }
+};
 
 /// A plan as constant objects. A constant object cannot own memory, so its tables need a size. The program is evaluated
 /// once into tables of generous capacity, whose unused end costs the compiler nothing, and these are then copied into
@@ -40,10 +51,11 @@ struct frozen_plan {
   plan_buffer buffers[room(Size.buffers)];
   plan_region regions[room(Size.regions)];
   std::int64_t numbers[room(Size.numbers)];
-  message scopes[room(Size.scopes)];
+  frozen_scopes<Size.scopes, Size.scope_chars> scopes;
 };
 
-inline constexpr plan_size plan_capacity{1 << 13, 1 << 10, 1 << 8, 1 << 16, 1 << 14, 1 << 15, 1 << 8, 1 << 19, 1 << 10};
+inline constexpr plan_size plan_capacity{1 << 13, 1 << 10, 1 << 8,  1 << 16, 1 << 14,
+                                         1 << 15, 1 << 8,  1 << 19, 1 << 12, 1 << 17};
 
 namespace detail {
 /// Records the first table that does not fit, as the error "program_too_large: table".
@@ -70,6 +82,7 @@ constexpr diagnostic exceeded(const plan_size& n, const plan_size& limit) {
   r.holds("bodies", n.regions, limit.regions);
   r.holds("numbers", n.numbers, limit.numbers);
   r.holds("scopes", n.scopes, limit.scopes);
+  r.holds("characters of names", n.scope_chars, limit.scope_chars);
   return r.error;
 }
 
@@ -86,7 +99,8 @@ constexpr void freeze(frozen_plan<Size>& f, const auto& p, const plan_size& n) {
   for (int i = 0; i < n.buffers; ++i) f.buffers[i] = p.buffers[i];
   for (int i = 0; i < n.regions; ++i) f.regions[i] = p.regions[i];
   for (int i = 0; i < n.numbers; ++i) f.numbers[i] = p.numbers[i];
-  for (int i = 0; i < n.scopes; ++i) f.scopes[i] = p.scopes[i];
+  for (int i = 0; i < n.scopes; ++i) f.scopes.ranges[i] = p.scopes.ranges[i];
+  for (int i = 0; i < n.scope_chars; ++i) f.scopes.chars[i] = p.scopes.chars[i];
 }
 
 /// A view of what the executor needs. Printing a plan needs its code too.
@@ -101,8 +115,7 @@ constexpr plan_view view(const frozen_plan<Size>& p) {
           .step_count = Size.steps,
           .buffer_count = Size.buffers,
           .region_count = Size.regions,
-          .scopes = p.scopes,
-          .scope_count = Size.scopes,
+          .scopes = p.scopes.view(),
           .number_count = Size.numbers};
 }
 template <plan_size Size>
@@ -119,7 +132,8 @@ constexpr plan_view view(const frozen_plan<Size>& p, const frozen_code<Size>& co
 
 /// The sizes of a graph's tables, in which its bodies follow one another.
 struct graph_size {
-  int nodes = 0, operands = 0, words = 0, inputs = 0, outputs = 0, graphs = 0, types = 0, ops = 0, scopes = 0;
+  int nodes = 0, operands = 0, words = 0, inputs = 0, outputs = 0, graphs = 0, types = 0, ops = 0, scopes = 0,
+      scope_chars = 0;
 };
 
 /// The ranges of one graph in the joint tables.
@@ -146,8 +160,7 @@ struct graph_view {
   const int *inputs = nullptr, *outputs = nullptr;
   const graph_extent* graphs = nullptr;
   const array_type* types = nullptr;
-  const message* scopes = nullptr;
-  int scope_count = 0;
+  scope_list_view scopes{};
 };
 
 /// A graph as one constant object, in which a trace is passed to the planner.
@@ -159,7 +172,7 @@ struct frozen_graph {
   int inputs[room(Size.inputs)], outputs[room(Size.outputs)];
   graph_extent graphs[room(Size.graphs)];
   array_type types[room(Size.types)];
-  message scopes[room(Size.scopes)];
+  frozen_scopes<Size.scopes, Size.scope_chars> scopes;
 };
 /// Every op of a program, and every op of their compose rules.
 template <graph_size Size>
@@ -168,11 +181,11 @@ struct frozen_ops {
 };
 
 inline constexpr graph_size graph_capacity{1 << 15, 1 << 16, 1 << 18, 1 << 13, 1 << 13,
-                                           1 << 8,  1 << 12, 1 << 8,  1 << 10};
+                                           1 << 8,  1 << 12, 1 << 8,  1 << 12, 1 << 17};
 
 template <graph_size Size>
 constexpr graph_view view(const frozen_graph<Size>& f) {
-  return {f.nodes, f.operands, f.words, f.inputs, f.outputs, f.graphs, f.types, f.scopes, Size.scopes};
+  return {f.nodes, f.operands, f.words, f.inputs, f.outputs, f.graphs, f.types, f.scopes.view()};
 }
 
 namespace detail {
@@ -221,8 +234,11 @@ class freezer {
     add(g, 0);
     if (room_.holds("types", types_.values.count(), Size.types))
       for (const array_type& t : types_.values) f_.types[n_.types++] = t;
-    if (room_.holds("scopes", scopes_.count(), Size.scopes))
-      for (const message& name : scopes_) f_.scopes[n_.scopes++] = name;
+    if (room_.holds("scopes", scopes_.ranges.count(), Size.scopes) &&
+        room_.holds("characters of names", scopes_.chars.count(), Size.scope_chars)) {
+      for (const scope_range& r : scopes_.ranges) f_.scopes.ranges[n_.scopes++] = r;
+      for (const char c : scopes_.chars) f_.scopes.chars[n_.scope_chars++] = c;
+    }
     return room_.error;
   }
 
@@ -261,9 +277,9 @@ class freezer {
     e.effect_count = g.effects.count();
     vec<int> map(g.nodes.size(), -1);
     vec<int> bodies;
-    vec<short> scopes(g.scopes.size() + 1, 0);
-    for (int k = 1; k <= g.scopes.count(); ++k)
-      scopes[k] = static_cast<short>(scopes_.find_or_add(g.scopes[k - 1].view()));
+    scope_numbers number(g, scopes_);
+    node_scope last;  // neighbours often have the same one
+    short scope = 0;
     int nodes = n_.nodes, operands = n_.operands, words = n_.words;
     for (int i = 0; i < g.count(); ++i) {
       if (!live[i]) continue;
@@ -271,7 +287,11 @@ class freezer {
       frozen_node& to = f_.nodes[nodes];
       to.type = static_cast<short>(types_[from.type]);
       to.where = from.where;
-      if (from.scope) to.scope = scopes[from.scope];
+      if (from.op && (from.scope.name != last.name || from.scope.decisions != last.decisions)) {
+        last = from.scope;
+        scope = static_cast<short>(number(last));
+      }
+      if (from.op) to.scope = scope;  // only a trace needs the paths of inputs
       to.first_operand = operands - e.operands;
       to.operand_count = from.operand_count;
       for (int k = from.first_operand, end = k + from.operand_count; k < end; ++k)
@@ -311,7 +331,7 @@ class freezer {
   graph_size& n_;
   numbering<const op*>& ops_;
   numbering<array_type> types_;
-  scope_names scopes_;  // those of all graphs
+  scope_list scopes_;  // those of all graphs
   room room_;
 };
 }  // namespace detail
@@ -320,12 +340,14 @@ class freezer {
 constexpr graph thaw(const graph_view& f, const op* const* ops, int self = 0) {
   const graph_extent e = f.graphs[self];
   graph g;
-  for (int k = 0; k < f.scope_count; ++k) g.scopes.push_back(f.scopes[k]);
+  vec<node_scope> scopes(1);
+  for (int k = 1; k <= f.scopes.count; ++k)
+    scopes.push_back({g.names.read(0, f.scopes[k].name), g.decided.find_or_add(f.scopes[k].implementations)});
   g.nodes.reserve(static_cast<std::size_t>(e.node_count));
   for (int i = e.nodes; i < e.nodes + e.node_count; ++i) {
     const frozen_node& n = f.nodes[i];
     g.nodes.push_back(node{n.kind < 0 ? nullptr : ops[n.kind], n.first_operand, n.operand_count, n.first_word,
-                           n.word_count, f.types[n.type], n.where, node::in_no_list, n.scope});
+                           n.word_count, f.types[n.type], n.where, node::in_no_list, scopes[n.scope]});
   }
   auto part = []<class T>(const T* table, int from, int count) {
     return vec<T>(table + from, static_cast<std::size_t>(count));

@@ -24,6 +24,7 @@ graph parse_graph(std::string_view text, const vec<const op*>& ops = library_ops
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 
+  #include <tokamax/compiler/scope_text.hpp>   // read_scope
   #include <tokamax/compiler/text_reader.hpp>  // text_reader
   #include <tokamax/core/bind.hpp>             // constant_p
 
@@ -68,7 +69,7 @@ class graph_parser : text_reader {
       g.bodies.push_back(std::move(body));
     }
     for (skip_blank(); !accept("return"); skip_blank()) read_node(g, known);
-    g.scope = 0;
+    g.scope = {};
     for (int k = 0; k < g.inputs.count(); ++k) {  // the inputs that a body closes over may come in any order
       const int id = known.inputs[static_cast<std::size_t>(k)];
       if (id < 0) fail_at(at_ - 6, "%in" + std::to_string(k), "return");
@@ -110,6 +111,7 @@ class graph_parser : text_reader {
       expect(":");
       const int id = g.input(type());
       g.nodes[id].first_word = k;
+      g.nodes[id].scope = read_scope(g, text_, at_);
       define(known.inputs, k, id, begin);
     } else {
       expect("=");
@@ -208,7 +210,7 @@ class graph_parser : text_reader {
       t = type();
       if (!inferred.empty() && !(t == inferred[0])) fail_at(at_type, type_text(inferred[0]), type_text(t));
     }
-    g.scope = g.scopes.read(text_, at_);
+    g.scope = read_scope(g, text_, at_);
     const int id = add_node(g, kind, operands.data(), operands.count(), attributes, t, {});
     if (has_effect(c)) g.effects.push_back(id);
     return id;

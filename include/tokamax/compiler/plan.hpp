@@ -3,9 +3,9 @@
 // tested by tests/compiler/schedule.cpp
 #pragma once
 
-#include <tokamax/base/vec.hpp>          // vec
-#include <tokamax/core/scope_names.hpp>  // scope_names
-#include <tokamax/core/type.hpp>         // dtype, shape
+#include <tokamax/base/vec.hpp>               // vec
+#include <tokamax/core/scope/scope_list.hpp>  // scope_list
+#include <tokamax/core/type.hpp>              // dtype, shape
 
 #include <cstdint>  // int64_t
 
@@ -77,7 +77,7 @@ struct plan_step {
   bool copies = false;               ///< loop: it only copies, so nothing is done if both are the same memory
   bool produces = false;             ///< loop: the kernel of the next step runs it, a part at a time
   int together = 0;                  ///< loop: so many of the next steps are loops that may run at the same time
-  int scope = 0;                     ///< number of its name, for profiles
+  int scope = 0;                     ///< number of its scope in `plan::scopes`
   std::uint32_t unread = 0;          ///< kernel: bit k, nothing reads result k
 };
 
@@ -134,7 +134,7 @@ struct plan {
   vec<plan_buffer> buffers;
   vec<plan_region> regions;
   vec<std::int64_t> numbers;
-  scope_names scopes;
+  scope_list scopes;
 
   /// The number of an op, which is added if it is new.
   constexpr int index_of(const op* kind) {
@@ -158,18 +158,16 @@ struct plan_view {
   const std::int64_t* numbers = nullptr;
   int loop_count = 0, op_count = 0, operand_count = 0, step_count = 0, buffer_count = 0, region_count = 0;
   const loop_label* labels = nullptr;
-  const message* scopes = nullptr;
-  int scope_count = 0, number_count = 0, instruction_count = 0;
-  constexpr std::string_view scope_of(const plan_step& s) const {
-    return s.scope ? scopes[s.scope - 1].view() : std::string_view();
-  }
+  scope_list_view scopes{};
+  int number_count = 0, instruction_count = 0;
+  constexpr scope_view scope_of(const plan_step& s) const { return scopes[s.scope]; }
 };
 
 constexpr plan_view view(const plan& p) {
   return {p.instructions.data(), p.loops.data(),   p.ops.data(),      p.operands.data(),     p.steps.data(),
           p.buffers.data(),      p.regions.data(), p.numbers.data(),  p.loops.count(),       p.ops.count(),
           p.operands.count(),    p.steps.count(),  p.buffers.count(), p.regions.count(),     nullptr,
-          p.scopes.data(),       p.scopes.count(), p.numbers.count(), p.instructions.count()};
+          p.scopes.view(),       p.numbers.count(), p.instructions.count()};
 }
 
 }  // namespace tokamax

@@ -12,7 +12,8 @@ namespace tokamax {
 
 /// A graph as text: the bodies of its control flow, then one line for each node, such as
 /// `%5 = concatenate(%3, %4, axis=1) : f32[2,3]`. Attributes with their default values are left out. A scope is written as
-/// `in blocks[3].attend`. Data that a trace closed over is written as `captured 0` and so on. `parse_graph` reads this text.
+/// `in blocks[3].attend`, and that of an input is the path of its leaf. Data that a trace closed over is written as `captured 0`
+/// and so on. `parse_graph` reads this text.
 std::string to_text(const graph& g);
 
 /// The data that the text of a graph calls `captured 0`, `captured 1`, ...: what parse_graph needs beside the text.
@@ -34,6 +35,7 @@ std::string to_text(const plan_view& p);
 #if defined(TOKAMAX_COMPILED_ONCE)
 
   #include <tokamax/compiler/attribute_text.hpp>  // attributes_text
+  #include <tokamax/compiler/scope_text.hpp>      // append_scope
   #include <tokamax/core/bind.hpp>                // constant_p
 
   #include <algorithm>  // min
@@ -101,7 +103,7 @@ inline void append_graph(std::string& s, const graph& g, const std::string& inde
     s.append(indent).append(node_name(g, i));
     if (n.op) s.append(" = ").append(node_value(g, i, captured));
     if (n.type.dtype != dtype::none) s.append(" : ").append(type_text(n.type));
-    if (n.scope && n.op != &constant_p) s.append(" in ").append(g.scopes.name(n.scope));
+    if (n.op != &constant_p && n.op != &dense_p) append_scope(s, g, n);
     s += '\n';
   }
   s.append(indent).append("return");
@@ -202,8 +204,9 @@ TOKAMAX_COMPILED_ONCE std::string to_text(const plan_view& p) {
       s << "  " << detail::spaces(3, number) << number << ' ' << step << detail::spaces(16, step + ' ') << ' ';
       for (int k = 0; k < st.in_count + st.out_count; ++k)
         s << (k == st.in_count ? " -> " : k ? ", " : "") << detail::operand_place(p, p.operands[st.operands + k]);
-      if (st.scope) s << " in " << p.scope_of(st);
-      s << '\n';
+      std::string scope;
+      detail::append_scope(scope, p.scope_of(st));
+      s << scope << '\n';
     }
   }
   return s.str();

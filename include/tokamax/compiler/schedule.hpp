@@ -6,12 +6,13 @@
 // fused loop), of each kernel, of each call with bodies, and of each view that must be copied.
 #pragma once
 
-#include <tokamax/compiler/group.hpp>         // loop_groups
-#include <tokamax/compiler/loop_builder.hpp>  // loop_builder
-#include <tokamax/compiler/materialize.hpp>   // materialization
-#include <tokamax/compiler/memory.hpp>        // assign_arenas
-#include <tokamax/compiler/parts.hpp>         // result_parts
-#include <tokamax/compiler/split.hpp>         // split_order
+#include <tokamax/compiler/group.hpp>          // loop_groups
+#include <tokamax/compiler/loop_builder.hpp>   // loop_builder
+#include <tokamax/compiler/materialize.hpp>    // materialization
+#include <tokamax/compiler/memory.hpp>         // assign_arenas
+#include <tokamax/compiler/parts.hpp>          // result_parts
+#include <tokamax/compiler/scope_numbers.hpp>  // scope_numbers
+#include <tokamax/compiler/split.hpp>          // split_order
 
 #include <bit>  // bit_cast
 
@@ -43,7 +44,7 @@ class scheduler : materialization {
     copy_outputs();
     if constexpr (requires { takes_.groups_loops; })
       if (takes_.groups_loops) group_loops(r, first);
-    if (!g_.scopes.empty()) name_steps(first);
+    name_steps(first);
     r.first_step = first;
     r.step_count = p_.steps.count() - first;
     r.buffer_count = p_.buffers.count() - r.first_buffer;
@@ -61,15 +62,9 @@ class scheduler : materialization {
     for (int k = 0, s = first; s < p_.steps.count(); ++s)  // calls keep their order
       if (p_.steps[s].kind == step_kind::call) calls_[k++] = s;
   }
-  /// Gives the steps the scopes of their nodes. The graphs of all regions share one table of scopes.
   constexpr void name_steps(int first) {
-    vec<int> known(g_.scopes.size() + 1, -1);
-    known[0] = 0;
-    for (int s = first; s < p_.steps.count(); ++s) {
-      const int scope = nodes_[p_.steps[s].node].scope;
-      if (known[scope] < 0) known[scope] = p_.scopes.find_or_add(g_.scopes.name(scope));
-      p_.steps[s].scope = known[scope];
-    }
+    scope_numbers number(g_, p_.scopes);
+    for (int s = first; s < p_.steps.count(); ++s) p_.steps[s].scope = number(nodes_[p_.steps[s].node].scope);
   }
   constexpr int add_buffer(buffer_kind kind, int index, const array_type& t) {
     plan_buffer b;

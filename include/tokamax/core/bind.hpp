@@ -9,6 +9,7 @@
 #include <tokamax/core/effect.hpp>            // has_effect
 #include <tokamax/core/graph/open_graph.hpp>  // meet
 #include <tokamax/core/op.hpp>                // op, call
+#include <tokamax/core/scope/leaf_path.hpp>   // leaf_path
 
 namespace tokamax {
 
@@ -130,7 +131,8 @@ constexpr int capture(graph& g, const array& a) {
   for (int i = 0; i < g.captures.count(); ++i)
     if (g.captures[i] == outer) return g.inputs[g.inputs.count() - g.captures.count() + i];
   g.captures.push_back(outer);
-  return g.input(a.type());
+  const int path = leaf_path(*g.parent, outer);
+  return g.input(a.type(), path ? g.names.import(0, g.parent->names, path) : 0);
 }
 
 [[noreturn]] void reject_leaked(const array& a, location where);
@@ -166,7 +168,10 @@ constexpr array lift_here(graph& g, const array& a, location where) {
     if (g.parent) return array(&g, detail::capture(g, lift_here(*g.parent, a, where)), a.type());
     if (const int id = g.captured_nodes.find(g, a.storage().get(), a.type()); id >= 0) return array(&g, id, a.type());
     g.captured.push_back(a.storage());
-    return array(&g, detail::add_node(g, captured_p, nullptr, 0, {g.captured.count() - 1}, a.type(), where), a.type());
+    const array data(&g, detail::add_node(g, captured_p, nullptr, 0, {g.captured.count() - 1}, a.type(), where),
+                     a.type());
+    g.nodes[data.id()].scope = {};  // it belongs to no part of the program
+    return data;
   }
   reject(&g, where, "abstract array in a trace", a.type(), "an argument or data");
   return array(&g, detail::add_constant(g, {}, a.type(), where), a.type());

@@ -4,7 +4,7 @@
 
 #include <tokamax/base/vec.hpp>            // vec
 #include <tokamax/core/memory/buffer.hpp>  // handle: constants captured at run time
-#include <tokamax/core/scope_names.hpp>    // scope_names
+#include <tokamax/core/scope/scope.hpp>    // node_scope, name_table
 #include <tokamax/core/trace_life.hpp>     // trace_life
 #include <tokamax/core/type.hpp>           // array_type
 
@@ -37,7 +37,7 @@ struct node {
   location where;
   static constexpr int in_no_list = -2;
   int older = in_no_list;  ///< the next node of the list in which the graph looks for equal nodes; -1: the end
-  int scope = 0;           ///< the number of its name in the graph's scopes; 0: none. Equality ignores it
+  node_scope scope;        ///< the part of the program that it belongs to
 };
 
 /// The first mistake of a trace, kept as a value so that the compiler can print it (see runtime/jit.hpp).
@@ -96,9 +96,11 @@ struct graph {
   graph* met = nullptr;           ///< of an open graph: the trace that the function turned out to be a part of
   vec<graph*> guests;             ///< open graphs that met this one
   diagnostic error;
-  trace_life life;  ///< at run time: lets arrays know whether this graph still exists
-  scope_names scopes;
-  int scope = 0;  ///< the scope of nodes that are made now
+  trace_life life;         ///< at run time: lets arrays know whether this graph still exists
+  name_table names;        ///< of the scopes of nodes
+  decision_table decided;  ///< for the scopes of nodes
+  node_scope scope;        ///< that of nodes that are made now
+  int around_layers = -1;  ///< the name in which the outermost layer is called that is being traced; -1: there is none
 
   constexpr int count() const { return nodes.count(); }
   /// The axis of this name, in this graph or in one around it; null if there is none.
@@ -117,8 +119,22 @@ struct graph {
     parent = &around;
     depth = around.depth + 1;
     dynamic = around.dynamic;
-    scope = scopes.find_or_add(around.scopes.name(around.scope));
+    scope = imported(around, around.scope);
+    if (around.around_layers >= 0) around_layers = names.import(0, around.names, around.around_layers);
   }
+  /// The scope that is `s` in another graph, within the current scope of this one.
+  constexpr node_scope imported(const graph& from, node_scope s) {
+    if (s.name == 0 && s.decisions == 0) return scope;
+    return {s.name ? names.import(scope.name, from.names, s.name) : scope.name,
+            s.decisions
+                ? decided.join(from.decided.implementations(s.decisions), decided.implementations(scope.decisions))
+                : scope.decisions};
+  }
+  /// A number for each scope of this graph, below `scope_count()`, for tables of what passes know of scopes.
+  constexpr int number_of(node_scope s) const { return s.decisions * (names.count() + 1) + s.name; }
+  constexpr int scope_count() const { return (decided.count() + 1) * (names.count() + 1); }
+  /// The name of the part of the program that a node belongs to, such as `blocks[3].attend`.
+  constexpr name_text name_of(const node& n) const { return names.text(n.scope.name); }
 
   /// The ids that the nodes of a constant expression have in this graph, which it has joined; -1 for nodes without one.
   constexpr vec<int>& imported_from(const graph* expression) {
@@ -128,11 +144,12 @@ struct graph {
     return imports_.back().ids;
   }
 
-  /// Appends an input of the program.
-  constexpr int input(const array_type& type) {
+  /// Appends an input of the program. `path` is the name of the leaf that it is.
+  constexpr int input(const array_type& type, int path = 0) {
     node n;
     n.first_word = inputs.count();
     n.type = type;
+    n.scope.name = path;
     dynamic = dynamic || is_dynamic(type.shape);
     nodes.push_back(n);
     inputs.push_back(count() - 1);

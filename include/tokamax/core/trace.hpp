@@ -5,6 +5,7 @@
 #include <tokamax/base/tree/copy_tree.hpp>      // copy_tree
 #include <tokamax/core/graph/dependencies.hpp>  // order_captures
 #include <tokamax/core/graph/inline.hpp>        // lift, execute_graph
+#include <tokamax/core/scope/named_inputs.hpp>  // make_inputs
 
 #include <tuple>  // tuple
 
@@ -70,12 +71,8 @@ template <class F, class... Args>
 constexpr void trace_into(graph& g, const F& f, auto& result, const Args&... args) {
   const ambient_trace scope(g);
   std::tuple<Args...> inside(copy_tree(args)...);
-  auto to_input =
-      [&](auto& a) {  // a program known while compiling has the dtypes of its parameters, which are not weak
-        const array_type type{a.dtype(), a.type().weak && !std::is_constant_evaluated(), a.shape()};
-        static_cast<array&>(a) = array(&g, g.input(type), type);
-      };
-  for_each_leaf(to_input, inside);
+  // A program known while compiling has the dtypes of its parameters, which are not weak.
+  std::apply([&](Args&... a) { (detail::make_inputs(g, a, !std::is_constant_evaluated()), ...); }, inside);
   std::apply([&](const Args&... a) { result = f(a...); }, inside);
   for_each_leaf(
       [&](auto& a) {
@@ -98,7 +95,8 @@ constexpr auto trace_body(graph& g, graph& body, arrays& operands, const F& f, c
       for_each_leaf(
           [&](auto& a) {
             operands.push_back(a);
-            static_cast<array&>(a) = array(&body, body.input(a.type()), a.type());
+            const int path = detail::leaf_path_in(body, a);
+            static_cast<array&>(a) = array(&body, body.input(a.type(), path), a.type());
           },
           tree);
       return tree;
@@ -178,7 +176,7 @@ constexpr auto in_trace(const F& f, const Args&... args) {
     const ambient_trace scope(g);
     auto enter = [&](const auto& given) {
       auto tree = copy_tree(given);
-      for_each_leaf([&](auto& a) { static_cast<array&>(a) = array(&g, g.input(a.type()), a.type()); }, tree);
+      detail::make_inputs(g, tree, true);
       return tree;
     };
     const std::tuple<Args...> traced{enter(args)...};  // braces: inputs are numbered from left to right

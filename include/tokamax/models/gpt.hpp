@@ -29,6 +29,7 @@ struct gpt_block {
   nn::mlp feed_forward{.width = width, .hidden = 4 * width, .kernel_init = nn::initializers::normal<0.02>};
 
   constexpr array operator()(array x, source_line l = source_line::current()) const {
+    const layer_scope scope(*this, x);
     x = x + located(attend(norm_1(x, l), l), l);
     return x + located(feed_forward(norm_2(x, l), l), l);
   }

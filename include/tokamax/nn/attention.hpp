@@ -27,11 +27,13 @@ struct attention {
   linear projection = {.in = heads * head_size, .out = width, .use_bias = use_bias, .kernel_init = kernel_init};
 
   constexpr array operator()(const array& x, source_line l = source_line::current()) const {
+    const layer_scope scope(*this, x);
     const arrays p = parts(x, l);
     return merge(dot_product_attention(p[0], p[1], p[2], {.is_causal = causal}, l), l);
   }
   /// The same, where a position sees only the keys with a true mask, which broadcasts to [B, heads, T, T].
   constexpr array operator()(const array& x, const array& mask, source_line l = source_line::current()) const {
+    const layer_scope scope(*this, x);
     const arrays p = parts(x, l);
     return merge(dot_product_attention(p[0], p[1], p[2], mask, {.is_causal = causal}, l), l);
   }

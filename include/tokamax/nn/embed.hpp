@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/dot_general.hpp>  // dot_general
-#include <tokamax/lax/gather.hpp>       // gather
-#include <tokamax/nn/initializers.hpp>  // embedding_normal
+#include <tokamax/core/scope/layer_scope.hpp>  // layer_scope
+#include <tokamax/lax/dot_general.hpp>         // dot_general
+#include <tokamax/lax/gather.hpp>              // gather
+#include <tokamax/nn/initializers.hpp>         // embedding_normal
 
 namespace tokamax::nn {
 
@@ -25,6 +26,7 @@ struct embed {
     return filled;
   }
   constexpr array operator()(const array& ids, source_line l = source_line::current()) const {
+    const layer_scope scope(*this, ids);
     return gather(table, ids, l);
   }
 
@@ -32,6 +34,7 @@ struct embed {
   /// shapes  x [..., width] -> [..., count]
   /// source  flax.nnx.Embed.attend
   constexpr array logits(const array& x, source_line l = source_line::current()) const {
+    const layer_scope scope(*this, x);
     return dot_general(x, table, {{x.rank() - 1}, {1}, {}, {}}, l);
   }
 };

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/iota.hpp>        // ones, zeros
-#include <tokamax/ops/layer_norm.hpp>  // layer_norm
+#include <tokamax/core/scope/layer_scope.hpp>  // layer_scope
+#include <tokamax/lax/iota.hpp>                // ones, zeros
+#include <tokamax/ops/layer_norm.hpp>          // layer_norm
 
 namespace tokamax::nn {
 
@@ -19,6 +20,7 @@ struct layer_norm {
   array offset = zeros({width});
 
   constexpr array operator()(const array& x, source_line l = source_line::current()) const {
+    const layer_scope scope(*this, x);
     return tokamax::layer_norm(x, scale, offset, {.epsilon = epsilon}, l);
   }
 };

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/nn/initializers.hpp>  // lecun_normal
-#include <tokamax/numpy/matmul.hpp>     // matmul
+#include <tokamax/core/scope/layer_scope.hpp>  // layer_scope
+#include <tokamax/nn/initializers.hpp>         // lecun_normal
+#include <tokamax/numpy/matmul.hpp>            // matmul
 
 namespace tokamax::nn {
 
@@ -27,6 +28,7 @@ struct linear {
     return filled;
   }
   constexpr array operator()(const array& x, source_line l = source_line::current()) const {
+    const layer_scope scope(*this, x);
     const array y = matmul(x, kernel, {}, l);
     if (!use_bias) return y;
     return y + located(bias, l);

@@ -26,6 +26,7 @@ struct mlp {
   linear down = {.in = hidden, .out = width, .use_bias = use_bias, .kernel_init = kernel_init};
 
   constexpr array operator()(const array& x, source_line l = source_line::current()) const {
+    const layer_scope scope(*this, x);
     return down(activation(up(x, l), l), l);
   }
 };
@@ -44,6 +45,7 @@ struct gated_mlp {
   linear down = {.in = hidden, .out = width, .use_bias = false, .kernel_init = kernel_init};
 
   constexpr array operator()(const array& x, source_line l = source_line::current()) const {
+    const layer_scope scope(*this, x);
     return down(activation(gate(x, l), l) * located(up(x, l), l), l);
   }
 };

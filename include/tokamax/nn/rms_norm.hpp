@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/iota.hpp>      // ones
-#include <tokamax/ops/rms_norm.hpp>  // rms_norm
+#include <tokamax/core/scope/layer_scope.hpp>  // layer_scope
+#include <tokamax/lax/iota.hpp>                // ones
+#include <tokamax/ops/rms_norm.hpp>            // rms_norm
 
 namespace tokamax::nn {
 
@@ -18,6 +19,7 @@ struct rms_norm {
   array scale = ones({width});
 
   constexpr array operator()(const array& x, source_line l = source_line::current()) const {
+    const layer_scope scope(*this, x);
     return tokamax::rms_norm(x, scale, {.epsilon = epsilon}, l);
   }
 };

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/use_implementation.hpp>  // implementation_names
-#include <tokamax/lax/dot_general.hpp>          // dot_general
-#include <tokamax/lax/slice.hpp>                // slice_in_dim
-#include <tokamax/ops/activations.hpp>          // no_activation
+#include <tokamax/core/scope/use_implementation.hpp>  // implementation_names
+#include <tokamax/lax/dot_general.hpp>                // dot_general
+#include <tokamax/lax/slice.hpp>                      // slice_in_dim
+#include <tokamax/ops/activations.hpp>                // no_activation
 
 #include <utility>  // pair
 

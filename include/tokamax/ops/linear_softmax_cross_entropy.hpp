@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/use_implementation.hpp>   // implementation_names
-#include <tokamax/ops/linear_cross_entropy.hpp>  // linear_cross_entropy_rows
+#include <tokamax/core/scope/use_implementation.hpp>  // implementation_names
+#include <tokamax/ops/linear_cross_entropy.hpp>       // linear_cross_entropy_rows
 
 #include <optional>  // optional
 

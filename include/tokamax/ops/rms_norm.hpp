@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/use_implementation.hpp>  // implementation_names
-#include <tokamax/lax/transpose.hpp>            // swapaxes
-#include <tokamax/numpy/statistics.hpp>         // mean
+#include <tokamax/core/scope/use_implementation.hpp>  // implementation_names
+#include <tokamax/lax/transpose.hpp>                  // swapaxes
+#include <tokamax/numpy/statistics.hpp>               // mean
 
 namespace tokamax {
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/error.hpp>     // error
-#include <tokamax/profile/event.hpp>  // observer
+#include <tokamax/base/error.hpp>           // error
+#include <tokamax/profile/event.hpp>        // observer
+#include <tokamax/profile/json_string.hpp>  // json_string
 
 #include <algorithm>   // move, find
 #include <chrono>      // steady_clock
@@ -80,13 +81,13 @@ inline void write_trace(const std::vector<event>& events, const std::filesystem:
     if (track == std::ssize(tracks)) {
       tracks.push_back(e.device);
       out << std::exchange(separator, ",\n") << R"({"ph": "M", "pid": 1, "tid": )" << track + 1
-          << R"(, "name": "thread_name", "args": {"name": ")" << e.device << "\"}}";
+          << R"(, "name": "thread_name", "args": {"name": )" << json_string(e.device) << "}}";
     }
-    out << std::exchange(separator, ",\n") << R"({"ph": "X", "pid": 1, "tid": )" << track + 1 << R"(, "name": ")"
-        << e.name << R"(", "ts": )" << static_cast<double>(e.begin - start) / 1e3
+    out << std::exchange(separator, ",\n") << R"({"ph": "X", "pid": 1, "tid": )" << track + 1 << R"(, "name": )"
+        << json_string(e.name) << R"(, "ts": )" << static_cast<double>(e.begin - start) / 1e3
         << ", \"dur\": " << static_cast<double>(e.duration) / 1e3 << R"(, "args": {"flops": )"
         << e.flops + e.bfloat16_flops << ", \"transcendentals\": " << e.transcendentals << ", \"bytes\": " << e.bytes;
-    if (!e.scope.empty()) out << R"(, "scope": ")" << e.scope << '"';
+    if (!e.scope.empty()) out << R"(, "scope": )" << json_string(e.scope);
     out << "}}";
   }
   out << "\n]}\n" << std::flush;

@@ -87,7 +87,7 @@ namespace detail {
 
 /// All ways to compute a call, the first of which is the kernel. Reasons of those that cannot are appended to `refused`.
 std::vector<chosen_implementation> implementations_for(const op& o, const kernel_arguments& a, kernel_function kernel,
-                                                       implementation_list others, std::string_view scope,
+                                                       implementation_list others, scope_view scope,
                                                        std::vector<std::string>& refused);
 
 /// A number that changes when the choices for a run may have changed.
@@ -105,7 +105,7 @@ struct step_choices {
   /// Chooses for the call of a step. False if its kernel is the choice.
   /// errors  "NAME: implementation" if the scope names some, and none of them can compute the call
   static bool choose(const op& o, const kernel_arguments& a, kernel_function kernel, implementation_list others,
-                     std::string_view scope, entry& to);
+                     scope_view scope, entry& to);
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)

@@ -85,7 +85,7 @@ class strided_operand {
 class composed_kernel {
  public:
   /// errors  tokamax::error that says why the call has no such program
-  composed_kernel(const op& o, const kernel_arguments& like, std::string_view scope) {
+  composed_kernel(const op& o, const kernel_arguments& like, scope_view scope) {
     for (int k = 0; k < like.out_count; ++k)
       if (!is_row_major(like.out[k].extents, like.out[k].strides))
         throw error(error_kind::internal, "compose", "results that are parts of an array", "dense results");
@@ -125,9 +125,9 @@ class composed_kernel {
   }
   /// Traces the program. The first `widened` operands become f32: a program of bfloat16 products rounds them beforehand. False
   /// if its results are others than those of the kernel.
-  bool make(const op& o, const kernel_arguments& like, std::string_view scope, int widened) {
+  bool make(const op& o, const kernel_arguments& like, scope_view scope, int widened) {
     graph g;
-    g.scope = g.scopes.find_or_add(scope);
+    g.scope = {g.names.read(0, scope.name), g.decided.find_or_add(scope.implementations)};
     const ambient_trace tracing(g);
     arrays in;
     for (int k = 0; k < like.in_count; ++k) {
@@ -155,14 +155,9 @@ class composed_kernel {
   std::vector<std::byte*> pointers_;
 };
 
-/// The names that a scope gives for an op or, if it is a gradient, for the op that it belongs to: "onednn|kernel".
-inline std::string_view names_in(std::string_view scope, std::string_view op) {
-  std::string_view list = implementations_in(scope);
-  if (list.empty() && scope.starts_with('{'))
-    throw error(error_kind::resource, "implementation: names of all scopes", std::string(scope),
-                "60 characters together");
-  if (list.size() < 2) return {};
-  list = list.substr(1, list.size() - 2);
+/// The names that a list of decisions has for an op or, if it is a gradient, for the op that it belongs to:
+/// "onednn|kernel".
+inline std::string_view names_in(std::string_view list, std::string_view op) {
   while (!list.empty()) {
     const std::string_view entry = list.substr(0, list.find(';'));
     list.remove_prefix(std::min(entry.size() + 1, list.size()));
@@ -193,7 +188,7 @@ inline std::string_view tuned_name(const execution& where, const std::string& ke
 TOKAMAX_COMPILED_ONCE std::vector<chosen_implementation> implementations_for(const op& o, const kernel_arguments& a,
                                                                              kernel_function kernel,
                                                                              implementation_list others,
-                                                                             std::string_view scope,
+                                                                             scope_view scope,
                                                                              std::vector<std::string>& refused) {
   std::vector<chosen_implementation> all{{"kernel", kernel}};
   if (others)
@@ -223,8 +218,8 @@ TOKAMAX_COMPILED_ONCE std::vector<chosen_implementation> implementations_for(con
 }
 
 TOKAMAX_COMPILED_ONCE bool step_choices::choose(const op& o, const kernel_arguments& a, kernel_function kernel,
-                                                implementation_list others, std::string_view scope, entry& to) {
-  const std::string_view names = names_in(scope, o.name);
+                                                implementation_list others, scope_view scope, entry& to) {
+  const std::string_view names = names_in(scope.implementations, o.name);
   const std::string_view tuned = names.empty() ? tuned_name(*a.context, call_text(o, a)) : std::string_view();
   if (names == "kernel" || (names.empty() && (tuned.empty() || tuned == "kernel"))) return false;
   std::vector<std::string> refused;

@@ -305,7 +305,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
     e.name += " by " + by.name;
     e.outer = by.composed != nullptr;
   }
-  e.scope = plan_.scope_of(st);
+  e.scope = plan_.scope_of(st).name;
   e.device = where_->where.name();
   e.begin = begin;
   e.duration = end - begin;

@@ -97,7 +97,8 @@ constexpr frozen_graph<Size> shrink(const frozen_graph<graph_capacity>& big) {
   for (int i = 0; i < Size.outputs; ++i) f.outputs[i] = big.outputs[i];
   for (int i = 0; i < Size.graphs; ++i) f.graphs[i] = big.graphs[i];
   for (int i = 0; i < Size.types; ++i) f.types[i] = big.types[i];
-  for (int i = 0; i < Size.scopes; ++i) f.scopes[i] = big.scopes[i];
+  for (int i = 0; i < Size.scopes; ++i) f.scopes.ranges[i] = big.scopes.ranges[i];
+  for (int i = 0; i < Size.scope_chars; ++i) f.scopes.chars[i] = big.scopes.chars[i];
   return f;
 }
 template <graph_size Size>

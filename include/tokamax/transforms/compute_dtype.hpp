@@ -49,8 +49,12 @@ class compute_dtype_pass {
     for (int i = 0; i < from_.count(); ++i)
       if (live[i] && from_[i].op && !is_elementwise(from_[i]) && !from_[i].op->precision.sums)
         for (int k = 0; k < from_[i].operand_count; ++k) leaves_[from_.operand(from_[i], k)] = 1;
+    copied_scopes scopes(to_, from_);
     for (int i = 0; i < from_.count(); ++i)
-      if (live[i] && from_[i].op) repeat(i, from_[i]);
+      if (live[i] && from_[i].op) {
+        scopes.enter(from_[i]);
+        repeat(i, from_[i]);
+      }
     arrays results;
     for (const int o : from_.outputs) results.push_back(as(o, from_[o].type.dtype));
     return results;

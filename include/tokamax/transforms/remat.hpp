@@ -148,7 +148,7 @@ struct remat_function {
 /// op or the name of a scope:
 ///
 ///   constexpr auto attention_saveable = [](const graph& g, const node& n) {
-///     return g.scopes.name(n.scope).ends_with("attend");
+///     return g.name_of(n).view().ends_with("attend");
 ///   };
 ///
 /// source  jax.checkpoint with jax.checkpoint_policies

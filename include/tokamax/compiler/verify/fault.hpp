@@ -22,7 +22,7 @@ struct named_part {
 inline named_part name_of_node(const graph& g, int id) {
   const node& n = g[id];
   named_part p{std::string(n.op ? n.op->name : "input") + " %" + std::to_string(id), {}};
-  if (n.scope > 0 && n.scope <= g.scopes.count()) p.where = g.scopes.name(n.scope);
+  if (g.names.has(n.scope.name)) p.where = g.name_of(n).view();
   if (n.where.line > 0)
     p.where.append(p.where.empty() ? "" : ", ").append(n.where.file).append(":") += std::to_string(n.where.line);
   return p;
@@ -33,8 +33,8 @@ inline named_part name_of_step(const plan_view& p, int s, const graph* lowered) 
   named_part part;
   if (lowered && st.node >= 0 && st.node < lowered->count())
     part = name_of_node(*lowered, st.node);
-  else if (st.scope > 0 && st.scope <= p.scope_count)
-    part.where = p.scope_of(st);
+  else if (st.scope > 0 && st.scope <= p.scopes.count)
+    part.where = p.scope_of(st).name;
   if (st.kind == step_kind::loop)
     part.name = "loop " + std::to_string(st.function) + (part.name.empty() ? "" : " of " + part.name);
   else if (part.name.empty() && st.function >= 0 && st.function < p.op_count)

@@ -63,7 +63,8 @@ class graph_verifier {
       fail(i, "operands", "another range", "one in the pool");
     if (!is_range(n.first_word, n.word_count, g_.words.count()))
       fail(i, "attribute words", "another range", "one in the pool");
-    if (n.scope < 0 || n.scope > g_.scopes.count()) fail(i, "scope", std::to_string(n.scope), "a scope of the graph");
+    if (!g_.names.has(n.scope.name) || n.scope.decisions < 0 || n.scope.decisions > g_.decided.count())
+      fail(i, "scope", std::to_string(n.scope.name), "a scope of the graph");
     for (int k = 0; k < n.operand_count; ++k) {
       const int o = g_.operand(n, k);
       if (o < 0 || o >= i) fail(i, "operand " + std::to_string(k), "%" + std::to_string(o), "an earlier node");

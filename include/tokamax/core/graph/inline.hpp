@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>  // linked
-#include <tokamax/core/bind.hpp>    // emit_op
+#include <tokamax/base/linked.hpp>               // linked
+#include <tokamax/core/bind.hpp>                 // emit_op
+#include <tokamax/core/scope/copied_scopes.hpp>  // copied_scopes
 
 namespace tokamax {
 
@@ -41,14 +42,12 @@ class inliner {
     const node* const nodes = from_.nodes.data();
     const int n = from_.count();
     if (!std::is_constant_evaluated() && to_.nodes.empty()) to_.nodes.reserve(from_.nodes.size());
-    const bool scoped = !from_.scopes.empty();
-    const int around = to_.scope;
+    copied_scopes scopes(to_, from_);
     for (int i = 0; i < n; ++i) {
       if (!live[i] || !nodes[i].op) continue;
-      if (scoped) to_.scope = scope_in(around, nodes[i].scope);
+      scopes.enter(nodes[i]);
       add(i, nodes[i]);
     }
-    to_.scope = around;
     arrays result;
     result.reserve(from_.outputs.size());
     for (int o : from_.outputs) {
@@ -64,17 +63,6 @@ class inliner {
   constexpr array value(int i) {
     if (id_[i] < 0) id_[i] = lift(to_, args_[-2 - id_[i]]).id();  // an input, at its first use
     return array(&to_, id_[i], to_.nodes[id_[i]].type);
-  }
-  /// The scope of a node in `to`: the scope around the copy followed by its own, unless its own begins with that already.
-  constexpr int scope_in(int around, int scope) {
-    if (scopes_.empty()) scopes_.resize(from_.scopes.size() + 1, -1);
-    if (scopes_[scope] < 0) scopes_[scope] = find_scope(around, scope);
-    return scopes_[scope];
-  }
-  constexpr int find_scope(int around, int scope) {
-    const std::string_view outer = to_.scopes.name(around), inner = from_.scopes.name(scope);
-    const message whole = inner.starts_with(outer) ? message(inner) : joined_scope(outer, inner);
-    return to_.scopes.find_or_add(whole.view());
   }
   constexpr void add(int i, const node& n) {
     const op& o = *n.op;
@@ -135,7 +123,6 @@ class inliner {
   const Replace& replace_;
   vec<int> ids_;        // of each value, in `to`; -2 - k: input k, not lifted yet
   int* const id_;       // the same: what a table's accessor costs the compiler counts here
-  vec<int> scopes_;     // of each scope of `from`, in `to`; -1: not known yet
   vec<arrays> tuples_;  // results of nodes with several
   vec<int> tuple_of_;
 };

@@ -3,9 +3,9 @@
 // tested by tests/ops/attention/options.cpp
 #pragma once
 
-#include <tokamax/core/use_implementation.hpp>  // implementation_names
-#include <tokamax/lax/dot_general.hpp>          // dot_algorithm
-#include <tokamax/ops/attention/mask.hpp>       // attention_mask
+#include <tokamax/core/scope/use_implementation.hpp>  // implementation_names
+#include <tokamax/lax/dot_general.hpp>                // dot_algorithm
+#include <tokamax/ops/attention/mask.hpp>             // attention_mask
 
 namespace tokamax {
 

@@ -55,10 +55,12 @@ class check_pass {
     const ambient_trace scope(to_);
     for (int k = 0; k < from_.inputs.count(); ++k) values_[from_.inputs[k]] = lift(to_, args[k]);
     const vec<char> live = live_nodes(from_);
-    const int around = to_.scope;
+    copied_scopes scopes(to_, from_);
     for (int i = 0; i < from_.count(); ++i)
-      if (live[i] && from_[i].op) add(i, from_[i]);
-    to_.scope = around;
+      if (live[i] && from_[i].op) {
+        scopes.enter(from_[i]);
+        add(i, from_[i]);
+      }
     arrays results;
     for (const int o : from_.outputs) results.push_back(value(o));
     state = state_;

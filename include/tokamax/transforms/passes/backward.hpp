@@ -40,7 +40,7 @@ struct recalled_call {
   arrays outputs;
   vec<char> flags;
   call c;
-  int scope_before;
+  node_scope scope_before;
 
   constexpr recalled_call(graph& g, int id, const vec<char>& active) : scope_before(g.scope) {
     const node n = g[id];

@@ -4,6 +4,7 @@
 
 #include <tokamax/backend/systolic/report/svg.hpp>  // svg
 #include <tokamax/backend/systolic/simulate.hpp>    // timeline
+#include <tokamax/profile/json_string.hpp>          // json_string
 
 #include <fmt/format.h>  // format
 
@@ -36,15 +37,6 @@ constexpr std::string_view bucket_colour(int bucket) {
                                           "#6abf69", "#999999", "#f2a65a", "#e5c07b", "#d77a7a", "#eeeeee"};
   return colours[bucket];
 }
-/// A name as it may stand in JSON.
-inline std::string json_text(std::string_view text) {
-  std::string s;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') s += '\\';
-    s += static_cast<unsigned char>(c) < 32 ? ' ' : c;
-  }
-  return s;
-}
 
 }  // namespace detail
 
@@ -67,8 +59,8 @@ inline std::string trace_json(const program& p, const timeline& t) {
     const double begin = i.on == unit::dma || i.on == unit::ici ? x.issue : x.begin;
     if (x.end <= begin) continue;  // marks that others wait for
     s += fmt::format(
-        R"({}{{"ph": "X", "pid": {}, "tid": {}, "name": "{}", "ts": {:.6f}, "dur": {:.6f}, "args": {{"step": {}, "cycles": {:.1f}}}}})",
-        separator, i.core, detail::track_of(i), detail::json_text(p.name(i)), t.on.microseconds(begin),
+        R"({}{{"ph": "X", "pid": {}, "tid": {}, "name": {}, "ts": {:.6f}, "dur": {:.6f}, "args": {{"step": {}, "cycles": {:.1f}}}}})",
+        separator, i.core, detail::track_of(i), profile::json_string(p.name(i)), t.on.microseconds(begin),
         t.on.microseconds(x.end - begin), i.step, x.end - begin);
   }
   return s + "\n]}\n";

@@ -1,4 +1,4 @@
-// tokamax/core/use_implementation.hpp: names the implementation of an op for a part of a program.
+// tokamax/core/scope/use_implementation.hpp: names the implementation of an op for a part of a program.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/runtime/choice.cpp
 #pragma once
@@ -35,8 +35,8 @@ struct implementation_names {
 };
 
 namespace detail {
-/// The implementations that eager ops of this thread are asked to use, as a scope's name has them.
-inline thread_local message eager_implementations;
+/// The implementations that eager ops of this thread are asked to use, as decisions have them.
+inline thread_local vec<char> eager_implementations;
 
 constexpr bool is_word(std::string_view name) {
   for (const char c : name)
@@ -65,52 +65,46 @@ class use_implementation {
   constexpr use_implementation(std::string_view op, const implementation_names& names, const Trees&... arrays)
       : graph_(names.empty() ? nullptr : trace_of(arrays...)) {
     if (names.empty()) return;
-    const message asked = written(graph_, op, names);
+    const vec<char> asked = written(graph_, op, names);
+    const std::string_view text(asked.data(), asked.size());
     if (graph_ && graph_->floating && !graph_->open) graph_ = nullptr;  // constants have no implementations
     if (graph_) {
-      before_ = graph_->scope;
-      graph_->scope = graph_->scopes.find_or_add(within(graph_->scopes.name(before_), asked).view());
+      before_ = graph_->scope.decisions;
+      graph_->scope.decisions = graph_->decided.join(text, graph_->decided.implementations(before_));
     } else if (!std::is_constant_evaluated()) {
       eager_ = true;
-      eager_before_ = detail::eager_implementations;
-      detail::eager_implementations = within(eager_before_.view(), asked);
+      vec<char>& all = detail::eager_implementations;
+      eager_before_ = all;
+      all = asked;
+      if (!eager_before_.empty()) all.push_back(';');
+      for (const char c : eager_before_) all.push_back(c);
     }
   }
   constexpr ~use_implementation() {
-    if (graph_) graph_->scope = before_;
+    if (graph_) graph_->scope.decisions = before_;
     if (eager_) detail::eager_implementations = eager_before_;
   }
   use_implementation(const use_implementation&) = delete;
 
  private:
-  static constexpr message written(graph* g, std::string_view op, const implementation_names& list) {
-    message text("{");
-    text << op << '=';
+  static constexpr vec<char> written(graph* g, std::string_view op, const implementation_names& list) {
+    vec<char> text(op.data(), op.size());
     bool fits = detail::is_word(op);
-    std::size_t length = op.size() + 3;
     for (int i = 0; i < list.count && i < implementation_names::most; ++i) {
       fits = fits && detail::is_word(list.names[i]);
-      length += list.names[i].size() + 1;
-      if (i > 0) text << '|';
-      text << list.names[i];
+      text.push_back(i == 0 ? '=' : '|');
+      for (const char c : list.names[i]) text.push_back(c);
     }
-    text << '}';
-    if (!fits || list.count > implementation_names::most || length > most_characters)
-      reject(g, {}, "implementation: name", text.view(), "up to 4 words of a to z, 0 to 9 and _, of 40 characters");
+    if (!fits || list.count > implementation_names::most)
+      reject(g, {}, "implementation: name", std::string_view(text.data(), text.size()),
+             "up to 4 words of a to z, 0 to 9 and _");
     return text;
   }
-  constexpr message within(std::string_view scope, const message& asked) const {
-    const message joined = joined_scope(scope, asked.view());
-    if (implementations_in(joined.view()).empty())
-      reject(graph_, {}, "implementation: names of all scopes", joined.view(), "60 characters together");
-    return joined;
-  }
-  static constexpr std::size_t most_characters = 44;
 
   graph* graph_;
   int before_ = 0;
   bool eager_ = false;
-  message eager_before_{};
+  vec<char> eager_before_{};
 };
 
 }  // namespace tokamax

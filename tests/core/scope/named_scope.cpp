@@ -1,7 +1,9 @@
-// tests/core/named_scope.cpp: nodes keep the names of the parts of a program.
+// tests/core/scope/named_scope.cpp: nodes keep the names of the parts of a program.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/core/named_scope.hpp>
+#include <tokamax/core/scope/named_scope.hpp>
 
+#include <tokamax/base/file.hpp>
+#include <tokamax/checkpoint/json.hpp>
 #include <tokamax/compiler/parse.hpp>
 #include <tokamax/compiler/print.hpp>
 #include <tokamax/profile/timeline.hpp>
@@ -10,6 +12,7 @@
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace tk = tokamax;
 using tk::array;
@@ -118,4 +121,51 @@ TEST_CASE("plans print names, and profiles know them") {
   for (std::size_t i = before; i < recording.events().size(); ++i)
     if (const auto& e = recording.events()[i]; e.name != "loop [3]")  // copies what comes in
       CHECK(e.scope == "attend");
+}
+
+TEST_CASE("long names and names with any characters are printed, read back and recorded") {
+  const std::string path(300, 'p'), strange = "say \"hi\"\\\nthere\t\x01\xC3\xA4\xFF";
+  const auto f = [&](const array& x) {
+    array y;
+    {
+      const named_scope scope(path, x);
+      y = tk::sin(x);
+    }
+    const named_scope scope(strange, x);
+    return tk::matmul(tk::cos(y), y);
+  };
+  const array x = tk::ones({2, 2});
+  const tk::graph g = tk::make_graph(f, x);
+  const std::string text = tk::to_text(g);
+  CHECK_THAT(text, contains(" in " + path + "\n") && contains(R"( in "say \"hi\"\\\nthere)"));
+  tk::vec<const tk::op*> ops;
+  for (const tk::node& n : g.nodes)
+    if (n.op) ops.push_back(n.op);
+  const tk::graph again = tk::parse_graph(text, ops);
+  CHECK(tk::to_text(again) == text);
+  CHECK(again.name_of(again[again.count() - 1]).view() == strange);
+  const tk::profile::timeline recording;
+  tk::jit(f, tk::cpu)(x);
+  std::string scopes;
+  for (const auto& e : recording.events()) scopes += e.scope + "|";
+  CHECK_THAT(scopes, contains(path) && contains(strange));
+  const temporary_folder folder;
+  tk::profile::write_trace(recording.events(), folder.path / "trace.json");
+  const auto json = tk::checkpoint::parse_json(tk::read_file(folder.path / "trace.json"), "trace");
+  CHECK_THAT(json.dump(), contains(path) && contains(R"(say \"hi\"\\\nthere\t\u0001)"));
+}
+
+TEST_CASE("decisions are printed beside the name, and read back") {
+  const auto f = [](const array& x) {
+    const named_scope scope("attend", x);
+    const tk::use_implementation plain("dot_general", {"compose", "kernel"}, x);
+    return tk::matmul(x, x);
+  };
+  const tk::graph g = tk::make_graph(f, tk::ones({2, 2}));
+  const std::string text = tk::to_text(g);
+  CHECK_THAT(text, contains(" in attend using dot_general=compose|kernel\n"));
+  tk::vec<const tk::op*> ops;
+  for (const tk::node& n : g.nodes)
+    if (n.op) ops.push_back(n.op);
+  CHECK(tk::to_text(tk::parse_graph(text, ops)) == text);
 }

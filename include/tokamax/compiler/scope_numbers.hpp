@@ -1,0 +1,30 @@
+// tokamax/compiler/scope_numbers.hpp: the scopes of a graph's nodes as numbers of a list of texts.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/core/scope/named_scope.cpp
+#pragma once
+
+#include <tokamax/core/graph.hpp>             // graph
+#include <tokamax/core/scope/scope_list.hpp>  // scope_list
+
+namespace tokamax {
+
+/// Adds scopes of a graph to a list, which several graphs may share, and gives the number of each there.
+class scope_numbers {
+ public:
+  constexpr scope_numbers(const graph& g, scope_list& list)
+      : g_(g), list_(list), others_(list.ranges.count()), known_(static_cast<std::size_t>(g.scope_count()), -1) {}
+  constexpr int operator()(node_scope s) {
+    int& number = known_[g_.number_of(s)];
+    if (number < 0)
+      number = list_.find_or_add({g_.names.text(s.name), g_.decided.implementations(s.decisions)}, others_);
+    return number;
+  }
+
+ private:
+  const graph& g_;
+  scope_list& list_;
+  int others_;      // the scopes of other graphs, among which there may be equal ones
+  vec<int> known_;  // by the number of a scope in the graph
+};
+
+}  // namespace tokamax

@@ -1,0 +1,111 @@
+// tests/quant/weight_only.cpp: quantised matrices by rules on paths equal those that are written by hand.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/quant/weight_only.hpp>
+
+#include <tokamax/checkpoint.hpp>
+#include <tokamax/tokamax.hpp>
+#include <tokamax/transforms/rewrite/rewrite.hpp>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace tk = tokamax;
+using tk::array;
+
+namespace {
+
+struct block {
+  tk::nn::linear up{32, 64, .use_bias = false}, down{64, 32};
+};
+struct network {
+  std::vector<block> blocks = std::vector<block>(2);
+  tk::nn::embed table{16, 32};
+  array operator()(const array& ids) const {
+    array x = table(ids);
+    for (const block& b : blocks) x = x + b.down(tk::gelu(b.up(x)));
+    return table.logits(x);
+  }
+};
+const auto forward = [](const network& f, const array& ids) { return f(ids); };
+std::vector<float> values(array a) {
+  const auto v = a.values<float>();
+  return {v.begin(), v.end()};
+}
+const array ids = tk::arange(6, tk::i32);
+
+/// The same network with the matrices of the blocks as quantised arrays.
+struct by_hand {
+  std::vector<tk::quantized_array> up, down;
+  std::vector<array> bias;
+  tk::nn::embed table;
+  by_hand(const network& f, tk::dtype type, std::int64_t tile) : table(f.table) {
+    for (const block& b : f.blocks) {
+      up.push_back(tk::quantize(b.up.kernel, {.type = type, .tiles = {tile, 1}}));
+      down.push_back(tk::quantize(b.down.kernel, {.type = type, .tiles = {tile, 1}}));
+      bias.push_back(b.down.bias);
+    }
+  }
+  array operator()(const array& in) const {
+    array x = table(in);
+    for (std::size_t k = 0; k < up.size(); ++k) x = x + (tk::matmul(tk::gelu(tk::matmul(x, up[k])), down[k]) + bias[k]);
+    return table.logits(x);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("rules on paths choose matrices, whose programs are those written by hand") {
+  const network f = tk::init(network{}, tk::random::key(1));
+  for (const auto& [type, tile] : {std::pair{tk::i8, 0}, std::pair{tk::i8, 16}, std::pair{tk::i4, 0}}) {
+    CAPTURE(tile);
+    const auto small = tk::rewrite(
+        forward, tk::quant::weight_only{{{.module_path = "blocks", .weight_qtype = type, .tile_size = tile}}});
+    const auto packed = small.prepare(f, ids);
+    CHECK(packed.leaves.size() == 2 * 5 + 1);
+    CHECK(packed.leaves.at("blocks[1].up.kernel.qvalue").dtype() == type);
+    CHECK(packed.leaves.at("blocks[1].down.kernel.scale").shape() == tk::shape{tile ? 4 : 1, 32});
+    CHECK(packed.leaves.count("table.table") == 1);
+    const by_hand hand(f, type, tile);
+    const std::vector<float> expected = values(tk::jit([&](const array& in) { return hand(in); }, tk::cpu)(ids));
+    CHECK(values(tk::jit(small, tk::cpu)(packed, ids)) == expected);
+    CHECK(values(small(packed, ids)) == expected);
+  }
+}
+
+TEST_CASE("the first rule for a path counts, and other uses of a weight keep its floats") {
+  const network f = tk::init(network{}, tk::random::key(1));
+  const auto packed = [&](std::vector<tk::quant::rule> rules) {
+    return tk::rewrite(forward, tk::quant::weight_only{std::move(rules)}).prepare(f, ids);
+  };
+  CHECK(packed({}).leaves.size() == 7);
+  const auto one =
+      packed({{.module_path = "blocks[0].up", .weight_qtype = tk::dtype::none}, {.module_path = "blocks[0]"}});
+  CHECK(one.leaves.count("blocks[0].up.kernel") == 1);
+  CHECK(one.leaves.count("blocks[0].down.kernel.qvalue") == 1);
+  CHECK(one.leaves.count("blocks[1].down.kernel") == 1);
+  const auto table = packed({{.module_path = "table"}});
+  CHECK(table.leaves.count("table.table") == 1);  // rows are looked up
+  CHECK(table.leaves.count("table.table.qvalue") == 1);
+  CHECK_THROWS_WITH(packed({{.tile_size = 7}}), contains("quantize"));
+}
+
+TEST_CASE("scales have gradients, and packed weights are saved and restored") {
+  const network f = tk::init(network{}, tk::random::key(1));
+  const auto loss = [](const network& m, const array& in) { return tk::mean(tk::square(m(in))); };
+  const auto small = tk::rewrite(loss, tk::quant::weight_only{{{.module_path = "blocks"}}});
+  const auto packed = small.prepare(f, ids);
+  const auto grads = tk::jit(tk::grad(small), tk::cpu)(packed, ids);
+  const by_hand hand(f, tk::i8, 0);
+  const auto direct = tk::grad([&](const array& scale) {
+    by_hand h = hand;
+    h.up[0].scale = scale;
+    return tk::mean(tk::square(h(ids)));
+  })(hand.up[0].scale);
+  CHECK(values(grads.leaves.at("blocks[0].up.kernel.scale")) == values(direct));
+  const temporary_folder folder;
+  tk::checkpoint::save(folder.path / "packed", packed);
+  auto again = small.prepare(tk::init(network{}, tk::random::key(2)), ids);
+  tk::checkpoint::restore(folder.path / "packed", again);
+  CHECK(values(small(again, ids)) == values(small(packed, ids)));
+}
