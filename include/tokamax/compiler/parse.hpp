@@ -24,7 +24,6 @@ graph parse_graph(std::string_view text, const vec<const op*>& ops = library_ops
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 
-  #include <tokamax/compiler/scope_text.hpp>   // read_scope
   #include <tokamax/compiler/text_reader.hpp>  // text_reader
   #include <tokamax/core/bind.hpp>             // constant_p
 
@@ -111,7 +110,7 @@ class graph_parser : text_reader {
       expect(":");
       const int id = g.input(type());
       g.nodes[id].first_word = k;
-      g.nodes[id].scope = read_scope(g, text_, at_);
+      g.nodes[id].scope = read_scope(g);
       define(known.inputs, k, id, begin);
     } else {
       expect("=");
@@ -210,7 +209,7 @@ class graph_parser : text_reader {
       t = type();
       if (!inferred.empty() && !(t == inferred[0])) fail_at(at_type, type_text(inferred[0]), type_text(t));
     }
-    g.scope = read_scope(g, text_, at_);
+    g.scope = read_scope(g);
     const int id = add_node(g, kind, operands.data(), operands.count(), attributes, t, {});
     if (has_effect(c)) g.effects.push_back(id);
     return id;

@@ -3,8 +3,7 @@
 // tested by tests/core/scope/named_scope.cpp
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/core/graph.hpp>          // graph
+#include <tokamax/compiler/attribute_text.hpp>  // quoted
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 
@@ -32,43 +31,13 @@ inline void append_scope(std::string& s, scope_view scope) {
     if (is_plain_name(scope.name))
       s += scope.name;
     else
-      append_escaped(s += '"', scope.name), s += '"';
+      s += quoted(scope.name);
   }
   if (!scope.implementations.empty()) s.append(" using ").append(scope.implementations);
 }
 inline void append_scope(std::string& s, const graph& g, const node& n) {
   const name_text name = g.name_of(n);
   append_scope(s, {name, g.decided.implementations(n.scope.decisions)});
-}
-
-/// Reads what `append_scope` wrote from position `at` of a text on, if it goes on like that.
-inline node_scope read_scope(graph& g, std::string_view text, std::size_t& at) {
-  const auto accept = [&](std::string_view word) {
-    const bool found = text.substr(at).starts_with(word);
-    if (found) at += word.size();
-    return found;
-  };
-  const auto word = [&] {
-    const std::size_t begin = at;
-    at = std::min(text.find_first_of(" \n", at), text.size());
-    return text.substr(begin, at - begin);
-  };
-  node_scope s;
-  if (accept(" in \"")) {
-    std::string name;
-    for (; at < text.size() && text[at] != '"'; ++at) {
-      if (text[at] == '\\' && at + 1 < text.size())
-        name += text[++at] == 'n' ? '\n' : text[at];
-      else
-        name += text[at];
-    }
-    accept("\"");
-    s.name = g.names.read(0, name);
-  } else if (accept(" in ")) {
-    s.name = g.names.read(0, word());
-  }
-  if (accept(" using ")) s.decisions = g.decided.find_or_add(word());
-  return s;
 }
 
 }  // namespace tokamax::detail

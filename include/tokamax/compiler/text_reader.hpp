@@ -9,7 +9,8 @@
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 
-  #include <charconv>  // from_chars
+  #include <algorithm>  // min
+  #include <charconv>   // from_chars
   #include <string>    // string
   #include <vector>    // vector
 
@@ -68,6 +69,19 @@ class text_reader {
     const std::size_t begin = at_;
     while (is_word(peek())) ++at_;
     return text_.substr(begin, at_ - begin);
+  }
+  /// What follows up to a space or the end of the line.
+  std::string_view rest_of_word() {
+    const std::size_t begin = at_;
+    at_ = std::min(text_.find_first_of(" \n", at_), text_.size());
+    return text_.substr(begin, at_ - begin);
+  }
+  /// The scope of a node, as `append_scope` writes it; an empty one if there is none.
+  node_scope read_scope(graph& g) {
+    node_scope s;
+    if (accept("in ")) s.name = g.names.read(0, peek() == '"' ? quoted_text() : std::string(rest_of_word()));
+    if (accept("using ")) s.decisions = g.decided.find_or_add(rest_of_word());
+    return s;
   }
   template <class T>
   T number(const char* expected, int base = 10) {

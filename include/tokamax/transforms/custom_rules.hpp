@@ -49,8 +49,8 @@ constexpr Result bind_rules(graph& g, const op& o, rule_body (&bodies)[Count], c
     for (const array& a : bodies[b].captured) operands.push_back(a);
     indices[b] = add_body(g, std::move(bodies[b].body));
   }
-  const Attributes w = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return Attributes{indices[I]..., counts[I]...};
+  const Attributes w = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return Attributes{indices[Index]..., counts[Index]...};
   }(std::make_index_sequence<Count>{});
   if (g.error.failed) return with_cotangents(y, arrays(leaves(y).size()));
   return with_leaves(y, bind_all(o, operands.data(), operands.count(), pack(w), where));

@@ -27,7 +27,7 @@ struct device_facts {
 
 class graph_verifier {
  public:
-  using schemas = std::map<const op*, attribute_schema>;
+  using schemas = std::map<const op*, attribute_list>;
   graph_verifier(const graph& g, const device_facts* device, schemas& known)
       : g_(g), device_(device), schemas_(known), is_input_(g.nodes.size(), 0) {}
 
@@ -86,28 +86,59 @@ class graph_verifier {
   void check_attributes(int i) {
     const node& n = g_[i];
     if (n.op == &constant_p || n.op == &dense_p || n.op == &captured_p) return check_data(i);
-    if (!n.op->attributes) return;
+    if (!n.op->attributes.describe) return;
     const auto known = schemas_.find(n.op);
-    const attribute_schema& schema =
-        known != schemas_.end() ? known->second : schemas_.emplace(n.op, n.op->attributes()).first->second;
-    const std::int64_t* w = g_.words_of(n);
-    int left = n.word_count;
-    for (const attribute_field& f : schema.fields) {
-      const auto refuse = [&](const std::string& found, const char* expected) {
-        fail(i, "attribute " + std::string(f.name), found, expected);
-      };
-      if (left == 0 && f.kind != attribute_kind::rest) refuse("no word", "one");
-      if (f.kind == attribute_kind::list && (*w < 0 || *w > max_rank || *w >= left))
-        refuse(std::to_string(*w) + " numbers", "those of a list");
-      if (f.kind == attribute_kind::boolean && *w != 0 && *w != 1) refuse(std::to_string(*w), "0 or 1");
-      if (f.kind == attribute_kind::dtype && (*w < 0 || *w > static_cast<int>(f64)))
-        refuse(std::to_string(*w), "a dtype");
-      const int count = words_of_field(f.kind, w, left);
-      w += count, left -= count;
+    const attribute_list& list =
+        known != schemas_.end() ? known->second : schemas_.emplace(n.op, n.op->attributes.describe()).first->second;
+    const std::int64_t *const w = g_.words_of(n), *const end = w + n.word_count;
+    if (const std::int64_t* const last = check_fields(i, list.fields, w, end); last != end)
+      fail(i, "attribute words", std::to_string(n.word_count), std::to_string(last - w) + ", as in the schema");
+  }
+  /// Checks attributes whose words begin at `w`, and returns their end.
+  const std::int64_t* check_fields(int i, const vec<attribute_field>& fields, const std::int64_t* w,
+                                   const std::int64_t* end) const {
+    for (const bool fixed : {true, false})
+      for (const attribute_field& f : fields)
+        if (f.fixed == fixed) w = check_field(i, f, w, end);
+    return w;
+  }
+  const std::int64_t* check_field(int i, const attribute_field& f, const std::int64_t* w, const std::int64_t* end) const {
+    const auto refuse = [&](const std::string& found, const char* expected) {
+      fail(i, "attribute " + std::string(f.name), found, expected);
+    };
+    const auto after = [&](const std::int64_t* first, std::int64_t count, std::int64_t most) {
+      if (count < 0 || count > most || count > end - first) refuse(std::to_string(count) + " numbers", "those of a list");
+      return first + count;
+    };
+    if (f.kind == attribute_kind::record) return check_fields(i, f.parts, w, end);
+    if (w == end) refuse("no word", "one");
+    switch (f.kind) {
+      case attribute_kind::boolean:
+        if (*w != 0 && *w != 1) refuse(std::to_string(*w), "0 or 1");
+        return w + 1;
+      case attribute_kind::dtype:
+        if (*w < 0 || *w >= dtype_count) refuse(std::to_string(*w), "a dtype");
+        return w + 1;
+      case attribute_kind::shape:
+      case attribute_kind::axes:
+      case attribute_kind::permutation:
+        return after(w + 1, *w, max_rank);
+      case attribute_kind::type:
+        if (end - w < 3) refuse("no words", "those of a type");
+        return after(w + 3, w[2], max_rank);
+      case attribute_kind::text:
+      case attribute_kind::axis_name:
+        if (*w < 0 || *w > 8 * (end - w)) refuse(std::to_string(*w) + " characters", "those of a text");
+        return after(w, words_of_text(*w), end - w);
+      case attribute_kind::list: {
+        const std::int64_t count = *w++;
+        if (count < 0 || count > end - w) refuse(std::to_string(count) + " elements", "those of a list");
+        for (std::int64_t k = 0; k < count; ++k) w = check_field(i, f.parts[0], w, end);
+        return w;
+      }
+      default:
+        return w + 1;
     }
-    if (left != 0)
-      fail(i, "attribute words", std::to_string(n.word_count),
-           std::to_string(n.word_count - left) + ", as in the schema");
   }
   void check_data(int i) const {
     const node& n = g_[i];
@@ -197,10 +228,9 @@ class graph_verifier {
   // --- bodies
   void check_bodies(int i) {
     const node& n = g_[i];
-    const int count = body_count(n);
-    if (count > n.word_count) fail(i, "bodies", std::to_string(n.word_count), std::to_string(count));
+    const int count = body_count(g_, n);
     for (int b = 0; b < count; ++b) {
-      const std::int64_t w = g_.words_of(n)[b];
+      const std::int64_t w = body_index_of(g_, n, b);
       if (w < 0 || w >= g_.bodies.count()) fail(i, "body " + std::to_string(b), std::to_string(w), "one of the graph");
       const graph& body = g_.bodies[w];
       if (body.captures.count() > body.inputs.count())

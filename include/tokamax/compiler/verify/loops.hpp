@@ -26,11 +26,11 @@ class loop_verifier {
   void run() {
     if (loop_.first < 0 || loop_.count < 1 || loop_.first > p_.instruction_count - loop_.count)
       fail(0, "lines", std::to_string(loop_.first) + " and on", "lines of the plan");
-    if (loop_.stores < 1 || loop_.stores > loop_.slots || loop_.slots > max_loop_slots || loop_.count > max_loop_lines)
-      fail(0, "slots", std::to_string(loop_.slots), "at most " + std::to_string(max_loop_slots));
-    seen_.assign(static_cast<std::size_t>(loop_.slots), 0);
+    if (loop_.stores < 1 || loop_.stores > loop_.slot_count || loop_.slot_count > max_loop_slots || loop_.count > max_loop_lines)
+      fail(0, "slots", std::to_string(loop_.slot_count), "at most " + std::to_string(max_loop_slots));
+    seen_.assign(static_cast<std::size_t>(loop_.slot_count), 0);
     for (int i = 0; i < loop_.count; ++i) check_line(i);
-    for (int s = 0; s < loop_.slots; ++s)
+    for (int s = 0; s < loop_.slot_count; ++s)
       if (!seen_[static_cast<std::size_t>(s)]) fail(loop_.count - 1, "slot " + std::to_string(s), "no line", "one");
   }
 
@@ -42,7 +42,7 @@ class loop_verifier {
   const instruction& line(int i) const { return p_.instructions[loop_.first + i]; }
   void check_line(int i) {
     const instruction& l = line(i);
-    const int operands = loop_.slots - loop_.stores;
+    const int operands = loop_.slot_count - loop_.stores;
     if (stored_ && l.kind != instruction_kind::store) fail(i, "order", "after a store", "one before the stores");
     switch (l.kind) {
       case instruction_kind::load:
@@ -54,7 +54,7 @@ class loop_verifier {
         return;
       case instruction_kind::store:
         stored_ = true;
-        use_slot(i, l.b, operands, loop_.slots);
+        use_slot(i, l.b, operands, loop_.slot_count);
         if (const dtype t = type_of_register(i, l.a); t != l.type)
           fail(i, "stored dtype", std::string(name(t)), std::string(name(l.type)));
         return;
@@ -86,7 +86,7 @@ class loop_verifier {
     }
     if (in_.back().dtype() != l.operand)
       fail(i, "operand dtype", std::string(name(l.operand)), std::string(name(in_.back().dtype())));
-    if (o.attributes || !o.infer) return;
+    if (o.attributes.describe || !o.infer) return;
     dtype t = dtype::none;
     try {
       t = o.infer(call_of(o, in_.data(), in_.count(), nullptr, 0)).dtype;

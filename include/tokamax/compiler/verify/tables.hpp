@@ -149,7 +149,7 @@ class plan_tables {
     if (st.function < 0 || st.function >= p_.loop_count)
       fail(r, s, "loop", std::to_string(st.function), "one of the plan");
     const loop_kernel& loop = p_.loops[st.function];
-    if (st.in_count + st.out_count != loop.slots || st.out_count != loop.stores ||
+    if (st.in_count + st.out_count != loop.slot_count || st.out_count != loop.stores ||
         st.number_count != st.rank + loop.constants)
       fail(r, s, "slots", std::to_string(st.in_count) + " and " + std::to_string(st.out_count), "those of its loop");
     known_.resize(count_of(p_.loop_count), 0);
@@ -176,7 +176,7 @@ class plan_tables {
     if (st.function < 0 || st.function >= p_.op_count || !p_.ops[st.function])
       fail(r, s, "op", std::to_string(st.function), "one of the plan");
     const op& o = *p_.ops[st.function];
-    const int bodies = o.bodies.of(st.number_count);
+    const int bodies = o.attributes.bodies_in(p_.numbers + st.numbers);
     if ((st.kind == step_kind::call) != (bodies > 0) || (bodies > 0 && bodies != st.region_count))
       fail(r, s, "bodies", std::to_string(st.region_count), std::to_string(bodies));
     const bool loops = bodies > 0 && o.bodies.carries;

@@ -60,8 +60,8 @@ template <class Enum>
 vec<std::string_view> names_of_enumerators() {
   vec<std::string_view> names;
   if constexpr (std::is_same_v<Enum, dtype>) return names;
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    for (std::string_view (*const name)() : {name_of_enumerator<Enum, static_cast<Enum>(I)>...})
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    for (std::string_view (*const name)() : {name_of_enumerator<Enum, static_cast<Enum>(Index)>...})
       names.push_back(name());
   }(std::make_index_sequence<16>{});
   while (!names.empty() && names.back().empty()) names.pop_back();
@@ -75,8 +75,8 @@ inline vec<attribute_field> named_fields(std::string_view (*const* names)(),
   for (; *fields; ++fields, ++names) all.push_back((*fields)((*names)()));
   return all;
 }
-template <class Record, std::size_t... I>
-vec<attribute_field> fields_of_record(std::index_sequence<I...>);
+template <class Record, std::size_t... Index>
+vec<attribute_field> fields_of_record(std::index_sequence<Index...>);
 template <class T>
 attribute_field field_of(std::string_view name) {
   attribute_field f{name, kind_of_attribute<T>(), fixed_words<T>() >= 0, {}, {}};
@@ -88,13 +88,13 @@ attribute_field field_of(std::string_view name) {
     f.parts = fields_of_record<T>(std::make_index_sequence<field_count<T>>{});
   return f;
 }
-template <class Record, std::size_t... I>
-vec<attribute_field> fields_of_record(std::index_sequence<I...>) {
+template <class Record, std::size_t... Index>
+vec<attribute_field> fields_of_record(std::index_sequence<Index...>) {
   const Record record{};
   return visit_fields(record, []<class... Fields>(const Fields&...) {
     using name_function = std::string_view (*)();
     using field_function = attribute_field (*)(std::string_view);
-    constexpr name_function names[] = {name_of_field<Record, I>..., nullptr};
+    constexpr name_function names[] = {name_of_field<Record, Index>..., nullptr};
     constexpr field_function fields[] = {field_of<Fields>..., nullptr};
     return named_fields(names, fields);
   });

@@ -49,7 +49,7 @@ constexpr array fma(const array& a, const array& b, const array& c, source_line 
 namespace detail {
 /// c[0] x^(n-1) + ... + c[n-1].
 template <std::size_t N>
-constexpr double polynomial(const double (&c)[N], double x) {
+constexpr double horner(const double (&c)[N], double x) {
   double p = c[0];
   for (std::size_t i = 1; i < N; ++i) p = p * x + c[i];
   return p;
@@ -78,8 +78,8 @@ inline double erf_inv_f64(double x) {
   const double end = 1 - std::fabs(x);  // 0 at both ends, where the result is infinite
   if (end == 0) return x / end;
   const double w = -std::log1p(-x * x);
-  if (w < 6.25) return polynomial(middle, w - 3.125) * x;
-  return (w < 16 ? polynomial(outer, std::sqrt(w) - 3.25) : polynomial(tail, std::sqrt(w) - 5)) * x;
+  if (w < 6.25) return horner(middle, w - 3.125) * x;
+  return (w < 16 ? horner(outer, std::sqrt(w) - 3.25) : horner(tail, std::sqrt(w) - 5)) * x;
 }
 }  // namespace detail
 

@@ -74,8 +74,8 @@ constexpr void append_index(index_plan& p, const index_expression& e, const arra
       if (e.positions.step == 0) reject(x, e.where, "index: step", "0", "another number");
       a = range_on(e.positions, x.extent(axis));
     } else if (is_dyn(x.extent(axis)) || is_dyn(a.start)) {
-      const axis_part p = position_on(a.start, x.extent(axis));
-      a.start = p.start, a.count = p.count;
+      const axis_part found = position_on(a.start, x.extent(axis));
+      a.start = found.start, a.count = found.count;
     }
     if (a.count == no_extent) {
       reject(x, e.where, "index: dynamic extent", x.type(), message("a part inside of axis ") << axis << " for all n");

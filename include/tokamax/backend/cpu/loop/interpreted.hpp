@@ -138,9 +138,9 @@ inline void fill_slot_views(const loop_arguments& a, const loop_code& code, slot
     slots[k].single = l.kind == instruction_kind::load &&
                       std::all_of(strides, strides + a.rank, [](std::int64_t s) { return s == 0; });
   }
-  for (int j = 0; j < a.slots; ++j)
+  for (int j = 0; j < a.slot_count; ++j)
     if (slots[j].kind == instruction_kind::store)
-      for (int k = 0; k < a.slots; ++k)
+      for (int k = 0; k < a.slot_count; ++k)
         if (slots[k].kind == instruction_kind::load && code.reads_after_store(k, j) && overlap(a, k, j))
           slots[k].copied = true;
 }
@@ -173,8 +173,8 @@ inline interpreted_part::interpreted_part(const loop_arguments& a, const loop_co
       code_(code),
       slots_(slots),
       places_(scratch<places_tag, place>(code.places())),
-      copies_(scratch<copies_tag, std::byte>(a.slots * (copied_elements + tile_size) * 8)),
-      large_(std::accumulate(a.extents, a.extents + a.rank, std::int64_t{4} * a.slots, std::multiplies<>()) >
+      copies_(scratch<copies_tag, std::byte>(a.slot_count * (copied_elements + tile_size) * 8)),
+      large_(std::accumulate(a.extents, a.extents + a.rank, std::int64_t{4} * a.slot_count, std::multiplies<>()) >
              cache_bytes) {
   const std::int64_t bytes = tile_size * (has_64_bits ? 8 : 4);
   const int constants = a.kernel->constants;
@@ -187,7 +187,7 @@ inline interpreted_part::interpreted_part(const loop_arguments& a, const loop_co
           set_tile<T>(places_[code.place_of_constant(l.a)].base, at, splat<T>(a.constants[l.a]));
         });
       });
-  for (int k = 0; k < a.slots; ++k) {
+  for (int k = 0; k < a.slot_count; ++k) {
     long_ = long_ && slots[k].is_long();
     if (slots[k].single) {
       gather(copy_of(k), slots[k].bytes, {a.pointers[k], 1, tile_size, 0, 0});
@@ -219,11 +219,11 @@ inline void interpreted_part::run(std::int64_t at, std::int64_t count) {
 }
 
 inline void interpreted_part::run_block(std::byte* const* first, std::int64_t rows, std::int64_t columns) {
-  for (int k = 0; k < loop_.slots; ++k)
+  for (int k = 0; k < loop_.slot_count; ++k)
     if (!slots_[k].single) set_place(k, first[k], rows, columns);
   places_[0] = {nullptr, rows * columns};
   run_tiles(first, rows * columns);
-  for (int k = 0; k < loop_.slots; ++k)
+  for (int k = 0; k < loop_.slot_count; ++k)
     if (slots_[k].kind == instruction_kind::store && places_[code_.place_of_slot(k)].base != first[k])
       scatter(copy_of(k), slots_[k].bytes, {first[k], rows, columns, slots_[k].row_stride, 1});
 }
@@ -234,7 +234,7 @@ inline void interpreted_part::run_tiles(std::byte* const* first, std::int64_t el
   constexpr std::int64_t line = 64, tiles_ahead = 4;
   place arrays[max_loop_slots];
   int count = 0;
-  for (int k = 0; k < loop_.slots; ++k)
+  for (int k = 0; k < loop_.slot_count; ++k)
     if (const place& p = places_[code_.place_of_slot(k)]; large_ && p.base == first[k] && p.step > 0)
       arrays[count++] = p;
   const operation* const o = code_.operations();

@@ -143,11 +143,11 @@ inline operation::function convert_operation(dtype to, dtype from, bool accumula
 TOKAMAX_COMPILED_ONCE loop_code::loop_code(const loop_arguments& a)
     : lines_(a.instructions),
       ops_(a.ops),
-      slot_count_(a.slots),
-      first_tile_(1 + a.slots + a.kernel->constants),
+      slot_count_(a.slot_count),
+      first_tile_(1 + a.slot_count + a.kernel->constants),
       operations_(scratch<detail::operations_tag, operation>(8 * a.kernel->count + 1)),
       values_(scratch<detail::values_tag, value>(a.kernel->count)),
-      uses_(scratch<detail::slot_uses_tag, slot_use>(a.slots)),
+      uses_(scratch<detail::slot_uses_tag, slot_use>(a.slot_count)),
       free_(scratch<detail::free_tiles_tag, short>(a.kernel->count)) {
   const int n = a.kernel->count;
   for (int k = 0; k < slot_count_; ++k) uses_[k] = {};
