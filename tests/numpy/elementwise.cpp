@@ -311,7 +311,7 @@ TEST_CASE("functions of 16-bit floats are rounded once") {
   };
   same([](const array& v) { return sinc(v); }, 1.01);
   same([](const array& v) { return log2(abs(v)); }, 1.01);
-  same([](const array& v) { return erfc(minimum(v, array(9.5, v.type()))); }, 1.01);
-  same([](const array& v) { return hypot(v, v + 1.0); }, 1.01);
+  same([](const array& v) { return erfc(minimum(v, array(5.0, v.type()))); }, 1.01);
+  same([](const array& v) { return hypot(v, v * 0.5); }, 1.01);
   same([](const array& v) { return logaddexp2(v, v * 0.5); }, 1.01);
 }

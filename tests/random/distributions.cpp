@@ -3,6 +3,7 @@
 #include <tokamax/random/distributions.hpp>
 
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/golden_cases.hpp"
 
 using namespace tokamax;
