@@ -31,9 +31,12 @@ static_assert(nodes_of([](const array& x) {
               }) == 4);
 
 // simplifications
-static_assert(nodes_of([](const array& x) { return x + 0.0f; }) == 2);
+static_assert(nodes_of([](const array& x) { return x + -0.0f; }) == 2);
+static_assert(nodes_of([](const array& x) { return x + 0.0f; }) == 3);  // which makes 0 of -0
+static_assert(nodes_of([](const array& x) { return x - -0.0f; }) == 3);
+static_assert(nodes_of([](const array& x) { return astype(x, i32) + 0; }) == 3);
 static_assert(nodes_of([](const array& x) { return sum(exp(x * 1.0f)); }) == 4);
-static_assert(nodes_of([](const array& x) { return 1.0f * (0.0f + x); }) == 3);
+static_assert(nodes_of([](const array& x) { return 1.0f * (-0.0f + x); }) == 3);
 static_assert(nodes_of([](const array& x) { return (x - 0.0f) / 1.0f; }) == 3);
 static_assert(nodes_of([](const array& x) { return 1.0f / (0.0f - x); }) == 5);
 static_assert(nodes_of([](const array& x) { return x + x * 2.0f; }) ==

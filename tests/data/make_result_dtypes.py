@@ -40,13 +40,13 @@ OTHERS = {"population_count": lax.population_count,
 SPECIAL = {"logistic": special.expit, "erf": special.erf, "erfc": special.erfc, "xlogy": special.xlogy, "xlog1py": special.xlog1py, "rel_entr": special.rel_entr}
 
 
-def letter(f, *names):
+def letter(f, *names, of=None):
     try:
         r = jax.eval_shape(f, *(OPERANDS[n] for n in names))
     except Exception:
         return "-"
     name = SHORT[r.dtype]
-    if name in WIDE and not set(names) & WIDE:
+    if name in WIDE and not set(of or names) & WIDE:
         name = name[0] + "32"
     return LETTERS[name]
 
@@ -57,7 +57,8 @@ functions = {n: getattr(jnp, n) for n in UNARY + BINARY} | OTHERS | SPECIAL
 binary = set(BINARY) | {"xlogy", "xlog1py", "rel_entr"}
 for name, f in functions.items():
     if name in binary:
-        cells = ["".join(letter(f, a, b) for b in OPERANDS) for a in OPERANDS]
+        first = name == "ldexp"  # whose exponents have no part in the result
+        cells = ["".join(letter(f, a, b, of=[a] if first else None) for b in OPERANDS) for a in OPERANDS]
     else:
         cells = ["".join(letter(f, a) for a in OPERANDS)]
     lines.append(" ".join([name] + cells))

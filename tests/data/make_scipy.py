@@ -75,12 +75,13 @@ def write_special():
     f = lambda *v: [jnp.asarray(x, jnp.float32) for x in v]
     c.case("gammainc", *f([0.5, 2, 5, 20, 3], [0.3, 1, 8, 21, 0.1]), grad=True, check=loose | {"vmap": 0})
     c.case("gammaincc", *f([0.5, 2, 5, 20, 3], [0.3, 1, 8, 21, 0.1]), grad=True, check=loose | {"vmap": 0})
-    c.case("gammainc", *f([1, 0, -1, nan, 2, 2, inf, 2], [0, 1, 1, 1, inf, -1, 1, nan]), check=loose | {"vmap": 0})
+    # special.cpp has an infinite first operand, for which JAX gives NaN, and xlog1py at (0, -1), whose gradients there are NaN
+    c.case("gammainc", *f([1, 0, -1, nan, 2, 2, 2], [0, 1, 1, 1, inf, -1, nan]), check=loose | {"vmap": 0})
     c.case("gammaincc", *f([1, 0, -1, nan, 2, 2, 2], [0, 1, 1, 1, inf, -1, nan]), check=loose | {"vmap": 0})
     c.case("betainc", *f([1, 0, -1, 2, 2, 2], [2, 1, 1, 3, 3, 3], [0.5, 0.5, 0.5, -0.1, 1.5, nan]), check=loose | {"vmap": 0})
     c.case("xlogy", *f([0, 0, 1, 2, 0, -1], [0, 2, 0.5, 3, nan, 2]), check=loose | {"vmap": 0})
     c.case("xlogy", *f([1, 2, 0.5], [0.5, 3, 2]), grad=True, check=loose)
-    c.case("xlog1py", *f([0, 1, 2], [-1, 0.5, 3]), grad=True, check=loose | {"vmap": 0})
+    c.case("xlog1py", *f([0, 1, 2], [-0.5, 0.5, 3]), grad=True, check=loose | {"vmap": 0})
     for name in ["rel_entr", "kl_div"]:
         c.case(name, *f([0, 0, 1, 2, -1, 1], [0, 2, 0.5, 3, 1, 0]), check=loose | {"vmap": 0})
         c.case(name, *f([0.2, 0.5], [0.4, 0.3]), grad=True, check=loose)

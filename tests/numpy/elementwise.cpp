@@ -342,7 +342,7 @@ TEST_CASE("powers of integers keep their low bits, and those of negative exponen
 }
 
 TEST_CASE("functions of 16-bit floats are rounded once") {
-  const array x = array::from<float>({-3.5f, 0.5078125f, 2.734375f, 3.921875f, 9.25f, 200.5f});
+  const array x = array::from<float>({-3.5f, 0.5078125f, 2.734375f, 3.921875f, 9.25f, 30.375f});
   const auto same = [&](const auto& f, double roundings) {
     for (const dtype t : {bf16, f16}) {
       const array exact = f(astype(astype(x, t), f64)), y = astype(f(astype(x, t)), f64);
@@ -352,7 +352,7 @@ TEST_CASE("functions of 16-bit floats are rounded once") {
   };
   same([](const array& v) { return sinc(v); }, 1.01);
   same([](const array& v) { return log2(abs(v)); }, 1.01);
-  same([](const array& v) { return erfc(minimum(v, array(9.5, v.type()))); }, 1.01);
-  same([](const array& v) { return hypot(v, v + 1.0); }, 1.01);
+  same([](const array& v) { return erfc(minimum(v, array(5.0, v.type()))); }, 1.01);
+  same([](const array& v) { return hypot(v, v * 0.5); }, 1.01);
   same([](const array& v) { return logaddexp2(v, v * 0.5); }, 1.01);
 }

@@ -4,6 +4,7 @@
 #include <tokamax/numpy/indexing/at.hpp>
 #include <tokamax/random/distributions.hpp>
 
+#include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/golden_cases.hpp"
 

@@ -21,8 +21,8 @@ inline constexpr op logaddexp_p = elementwise<logaddexp_fn, 2>({
     .algebra = {.commutative = true},
     .cost = {.flops = 8, .transcendentals = 2},
     .vjp = [](const call& c) -> arrays {
-      const array apart = select(c[0] == c[1], array(0.0, c[0].type()), c[0] - c[1]);  // equal infinities are not apart
-      const array share = logistic(apart);                                             // of x in the sum
+      const array apart = c[0] - c[1], infinite = logical_and(apart != apart, c[0] == c[1]);  // both, with one sign
+      const array share = logistic(select(infinite, array(0.0, apart.type()), apart));         // of x in the sum
       return {c.ct() * share, c.needs(1) ? c.ct() * (1.0 - share) : array()};
     },
     .kernels = kernels_of<logaddexp_p>,
