@@ -70,10 +70,12 @@
 //   backend/cpu/gemm/typed_tile.hpp               register tiles of products of f64 and of integers, and their packed operands.
 //   backend/cpu/kernels_of.hpp                    what a program finds of an op and of a fused loop on the CPU.
 //   backend/cpu/loop/compiled.hpp                 a fused group of elementwise ops as an expression type, compiled to one SIMD loop.
+//   backend/cpu/loop/copied_rows.hpp              rows of an array as tiles, in which they follow one another, and back.
 //   backend/cpu/loop/interpreted.hpp              run a fused loop that is only known at run time.
 //   backend/cpu/loop/loop.hpp                     walk over the axes of a fused loop, and call an inner function for each row.
 //   backend/cpu/loop/loop_code.hpp                the instructions of a fused loop as operations that run one after the other.
 //   backend/cpu/loop/operation.hpp                the operations of interpreted loops, which pass values to one another in registers.
+//   backend/cpu/loop/operation_of_dtype.hpp       the operations of interpreted loops that read, write, convert and round elements.
 //   backend/cpu/loop/tile.hpp                     elements in the memory of an interpreted loop, and the tile loop of an elementwise op.
 //   backend/cpu/loop/transposed_copy.hpp          copies of arrays whose innermost axis is another one than before.
 //   backend/cpu/processor.hpp                     ends a program with a message if the processor lacks instructions that it needs.

@@ -1,16 +1,18 @@
 // tokamax/backend/cpu/loop/interpreted.hpp: run a fused loop that is only known at run time.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cpu/loop/compiled.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/loop/loop.hpp>             // each_part, locate
-#include <tokamax/backend/cpu/loop/loop_code.hpp>        // loop_code
-#include <tokamax/backend/cpu/loop/transposed_copy.hpp>  // copy_transposed
-#include <tokamax/backend/cpu/vector/prefetch.hpp>       // address_behind
-#include <tokamax/base/compiled_once.hpp>                // TOKAMAX_COMPILED_ONCE
+#include <tokamax/backend/cpu/loop/operation.hpp>  // interpreted_op_of
+#include <tokamax/base/compiled_once.hpp>          // TOKAMAX_COMPILED_ONCE
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-  #include <algorithm>   // copy_n, fill_n, min
+  #include <tokamax/backend/cpu/loop/copied_rows.hpp>      // gather, scatter, count_row
+  #include <tokamax/backend/cpu/loop/loop.hpp>             // each_part, locate
+  #include <tokamax/backend/cpu/loop/loop_code.hpp>        // loop_code
+  #include <tokamax/backend/cpu/loop/transposed_copy.hpp>  // copy_transposed
+  #include <tokamax/backend/cpu/vector/prefetch.hpp>       // address_behind
+
+  #include <algorithm>   // all_of, min
   #include <functional>  // multiplies
   #include <numeric>     // accumulate, gcd
 #endif
@@ -36,69 +38,14 @@ struct tiles_tag;
 struct places_tag;
 struct copies_tag;
 
-/// Rows of an array that are copied as they lie in memory, so elements have no type but a size.
-struct strided_rows {
-  std::byte* first;
-  std::int64_t rows, columns, row_stride, column_stride;  // strides in elements
-};
-template <class Word>
-void gather_rows(Word* to, const strided_rows& b) noexcept {
-  const auto* from = reinterpret_cast<const Word*>(b.first);
-  for (std::int64_t r = 0; r < b.rows; ++r, to += b.columns, from += b.row_stride)
-    if (b.column_stride == 1)
-      std::copy_n(from, b.columns, to);
-    else if (b.column_stride == 0)
-      std::fill_n(to, b.columns, *from);
-    else
-      for (std::int64_t j = 0; j < b.columns; ++j) to[j] = from[j * b.column_stride];
-}
-template <class Word>
-void scatter_rows(const Word* from, const strided_rows& b) noexcept {
-  auto* to = reinterpret_cast<Word*>(b.first);
-  for (std::int64_t r = 0; r < b.rows; ++r, from += b.columns, to += b.row_stride) std::copy_n(from, b.columns, to);
-}
-/// Calls f with a word that has so many bytes.
-template <class F>
-void with_word_of(std::int64_t bytes, F f) noexcept {
-  if (bytes == 1)
-    f(std::uint8_t{});
-  else if (bytes == 2)
-    f(std::uint16_t{});
-  else if (bytes == 4)
-    f(std::uint32_t{});
-  else
-    f(std::uint64_t{});
-}
-inline void gather(std::byte* to, std::int64_t bytes, const strided_rows& b) noexcept {
-  with_word_of(bytes, [&]<class Word>(Word) { gather_rows(reinterpret_cast<Word*>(to), b); });
-}
-inline void scatter(const std::byte* from, std::int64_t bytes, const strided_rows& b) noexcept {
-  with_word_of(bytes, [&]<class Word>(Word) { scatter_rows(reinterpret_cast<const Word*>(from), b); });
-}
-
-/// first, first + step, ... as a row of a tile.
-template <dtype T>
-void count_row(std::byte* to, std::int64_t first, std::int64_t step, std::int64_t columns) noexcept {
-  if constexpr (is_pack<register_t<T>>) {
-    each_vector(columns, [&](std::int64_t at) { set_tile<T>(to, at, count_from<T>(first + at * step, step)); });
-  } else {
-    i32v now = counts(first, step);
-    const i32v next(static_cast<std::int32_t>(step * width));
-    each_vector(columns, [&](std::int64_t at) {
-      set_tile<T>(to, at, from_counts<T>(now));
-      now = now + next;
-    });
-  }
-}
-
 /// How the operations of a loop see a slot.
 struct slot_view {
-  instruction_kind kind = instruction_kind::load;  // or store, iota
-  dtype type = dtype::none;
-  std::int64_t bytes = 0;                          // of an element in memory; iota: in a tile
-  std::int64_t column_stride = 0, row_stride = 0;  // of the last two axes, in elements
-  bool single = false;                             // one element for the whole loop
-  bool copied = false;                             // even where it is dense
+  instruction_kind kind;  // load, store or iota
+  dtype type;
+  std::int64_t bytes;                      // of an element in memory; iota: in a tile
+  std::int64_t column_stride, row_stride;  // of the last two axes, in elements
+  bool single;                             // one element for the whole loop
+  bool copied;                             // even where it is dense
 
   /// Do the elements of a block lie one behind the other?
   bool is_dense(std::int64_t rows, std::int64_t columns) const {
@@ -132,8 +79,13 @@ inline void fill_slot_views(const loop_arguments& a, const loop_code& code, slot
     if (!stores && l.kind != instruction_kind::load && l.kind != instruction_kind::iota) continue;
     const int k = stores ? l.b : l.a;
     const std::int64_t* const strides = a.strides + k * a.rank;
-    slots[k] = {l.kind, l.type, size_of(l.kind == instruction_kind::iota ? compute_dtype(l.type) : l.type),
-                strides[a.rank - 1], a.rank > 1 ? strides[a.rank - 2] : 0};
+    slots[k] = {l.kind,
+                l.type,
+                size_of(l.kind == instruction_kind::iota ? compute_dtype(l.type) : l.type),
+                strides[a.rank - 1],
+                a.rank > 1 ? strides[a.rank - 2] : 0,
+                false,
+                false};
     if (l.kind == instruction_kind::iota) slots[k].bytes = std::max<std::int64_t>(4, slots[k].bytes);
     slots[k].single = l.kind == instruction_kind::load &&
                       std::all_of(strides, strides + a.rank, [](std::int64_t s) { return s == 0; });

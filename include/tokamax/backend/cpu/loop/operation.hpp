@@ -1,6 +1,6 @@
 // tokamax/backend/cpu/loop/operation.hpp: the operations of interpreted loops, which pass values to one another in registers.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cpu/loop/compiled.cpp
+// tested by tests/backend/cpu/loop/interpreted.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/loop/tile.hpp>  // tile_function, from_tile
@@ -17,8 +17,8 @@ inline constexpr std::int64_t tile_size = accumulator_vectors * width;
 
 /// Memory of a loop. Element i of a block is at base + i * step; a step of 0 is for tiles, which all elements share.
 struct place {
-  std::byte* base = nullptr;
-  std::int64_t step = 0;  // bytes
+  std::byte* base;
+  std::int64_t step;  // bytes
 };
 
 /// One operation of a loop. It computes a tile, and then calls the next operation as its last act, which compilers make a

@@ -1,6 +1,6 @@
 // tokamax/backend/cpu/loop/tile.hpp: elements in the memory of an interpreted loop, and the tile loop of an elementwise op.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cpu/loop/compiled.cpp
+// tested by tests/backend/cpu/loop/interpreted.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/vector/element.hpp>  // apply_element, read, write
