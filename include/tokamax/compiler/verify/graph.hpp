@@ -27,9 +27,7 @@ struct device_facts {
 
 class graph_verifier {
  public:
-  using schemas = std::map<const op*, attribute_schema>;
-  graph_verifier(const graph& g, const device_facts* device, schemas& known)
-      : g_(g), device_(device), schemas_(known), is_input_(g.nodes.size(), 0) {}
+  graph_verifier(const graph& g, const device_facts* device) : g_(g), device_(device), is_input_(g.nodes.size(), 0) {}
 
   void run() {
     for (int k = 0; k < g_.inputs.count(); ++k) check_input(k);
@@ -70,6 +68,7 @@ class graph_verifier {
       if (n.op != &get_p && g_[o].type.dtype == dtype::none)
         fail(i, "operand " + std::to_string(k), "all results of %" + std::to_string(o), "one of them");
     }
+    has_effects_ = has_effects_ || n.op->effect != effect_kind::none;
     check_attributes(i);
     check_bodies(i);
     if (device_) check_lowered(i);
@@ -82,13 +81,16 @@ class graph_verifier {
   }
 
   // --- attributes
+  static const attribute_schema& schema_of(const op& o) {
+    static thread_local std::map<attribute_schema (*)(), attribute_schema> known;
+    const auto found = known.find(o.attributes);
+    return found != known.end() ? found->second : known.emplace(o.attributes, o.attributes()).first->second;
+  }
   void check_attributes(int i) {
     const node& n = g_[i];
     if (n.op == &constant_p || n.op == &dense_p || n.op == &captured_p) return check_data(i);
     if (!n.op->attributes) return;
-    const auto known = schemas_.find(n.op);
-    const attribute_schema& schema =
-        known != schemas_.end() ? known->second : schemas_.emplace(n.op, n.op->attributes()).first->second;
+    const attribute_schema& schema = schema_of(*n.op);
     const std::int64_t* w = g_.words_of(n);
     int left = n.word_count;
     for (const attribute_field& f : schema.fields) {
@@ -180,7 +182,8 @@ class graph_verifier {
   void check_get(int i) {
     const node& n = g_[i];
     const int from = n.operand_count == 1 ? g_.operand(n, 0) : -1;
-    if (from < 0 || !g_[from].op || !g_[from].op->infer_all) fail(i, "operand", "another", "a node with several results");
+    if (from < 0 || !g_[from].op || !g_[from].op->infer_all)
+      fail(i, "operand", "another", "a node with several results");
     const types& all = results_[static_cast<std::size_t>(from)];
     const std::int64_t k = *g_.words_of(n);
     if (k < 0 || k >= all.count())
@@ -204,7 +207,7 @@ class graph_verifier {
       const graph& body = g_.bodies[w];
       if (body.captures.count() > body.inputs.count())
         fail(i, "body " + std::to_string(b), std::to_string(body.captures.count()) + " captures", "as many inputs");
-      graph_verifier(body, device_, schemas_).run();
+      graph_verifier(body, device_).run();
     }
     if (count == 0) return;
     if (n.op->bodies.branches)
@@ -250,6 +253,7 @@ class graph_verifier {
 
   // --- order and kinds
   void check_effects() const {
+    if (g_.effects.empty() && !has_effects_) return;
     const vec<char> live = live_nodes(g_);
     vec<char> listed(g_.nodes.size(), 0);
     int before = -1;
@@ -276,7 +280,7 @@ class graph_verifier {
 
   const graph& g_;
   const device_facts* device_;
-  schemas& schemas_;
+  bool has_effects_ = false;  // is there an op with an effect?
   vec<char> is_input_;
   std::vector<types> results_;  // of nodes with several
   arrays in_;

@@ -170,11 +170,13 @@ class region_memory {
       const int k = st.in_count + r, b = operand(s, k).buffer;
       if (b < 0) continue;
       life& l = life_of(b);
-      const std::string what = "result " + std::to_string(r);
+      const auto refuse = [&](const std::string& found, const std::string& expected) {
+        fail(s, "result " + std::to_string(r), found, expected);
+      };
       if (l.bytes != buffer_bytes(b))
-        fail(s, what, std::to_string(l.bytes) + " bytes that steps write", std::to_string(buffer_bytes(b)));
+        refuse(std::to_string(l.bytes) + " bytes that steps write", std::to_string(buffer_bytes(b)));
       if (st.kind == step_kind::kernel && r < 32 && (st.unread >> r & 1) && l.reader >= 0)
-        fail(s, what, "an unread one that " + name(l.reader) + " reads", "one that is written");
+        refuse("an unread one that " + name(l.reader) + " reads", "one that is written");
       if (l.left == l.writers) {
         for (const int c : live_) check_free(s, r, c);
         live_.push_back(b);
@@ -182,7 +184,7 @@ class region_memory {
       if (l.writers > 1) {
         const element_box x = box_of(p_, st, operand(s, k), symbols_);
         for (const element_box& other : l.boxes)
-          if (!are_apart(x, other)) fail(s, what, "memory that " + name(l.writer) + " writes too", "one writer");
+          if (!are_apart(x, other)) refuse("memory that " + name(l.writer) + " writes too", "one writer");
         l.boxes.push_back(x);
       }
       --l.left;

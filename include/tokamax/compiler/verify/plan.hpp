@@ -60,24 +60,26 @@ class plan_layout {
     const plan_step& st = p_.steps[s];
     const plan_operand& o = p_.operands[st.operands + k];
     const bool result = k >= st.in_count;
-    const std::string what = result ? "result " + std::to_string(k - st.in_count) : "operand " + std::to_string(k);
+    const auto refuse = [&](const std::string& found, const std::string& expected) {
+      fail(r, s, result ? "result " + std::to_string(k - st.in_count) : "operand " + std::to_string(k), found,
+           expected);
+    };
     const element_box x = box_of(p_, st, o, symbols_);
     for (const std::int64_t e : x.extents)
-      if (e < 0) fail(r, s, what, "an extent of " + std::to_string(e), "0 or more");
+      if (e < 0) refuse("an extent of " + std::to_string(e), "0 or more");
     if (o.buffer < 0) return;
     const plan_buffer& buffer = p_.buffers[o.buffer];
     const std::int64_t bytes = bytes_of(o.buffer), size = tokamax::size_of(o.type);
     if (buffer.kind == buffer_kind::arena &&
         (buffer.offset < 0 || buffer.offset % 64 != 0 || buffer.offset + bytes > p_.regions[r].arena_bytes))
-      fail(r, s, what, "arena+" + std::to_string(buffer.offset) + ", " + in_bytes(bytes),
-           "a multiple of 64 inside of " + in_bytes(p_.regions[r].arena_bytes));
+      refuse("arena+" + std::to_string(buffer.offset) + ", " + in_bytes(bytes),
+             "a multiple of 64 inside of " + in_bytes(p_.regions[r].arena_bytes));
     if (st.kind == step_kind::call && k == st.in_count + st.out_count - 1) return;  // scratch memory
     if (x.count > 0 && (x.first < 0 || (x.last + 1) * size > bytes))
-      fail(r, s, what, "bytes " + std::to_string(x.first * size) + " to " + std::to_string((x.last + 1) * size),
-           in_bytes(bytes));
+      refuse("bytes " + std::to_string(x.first * size) + " to " + std::to_string((x.last + 1) * size), in_bytes(bytes));
     if (!takes_ || st.kind == step_kind::loop || is_row_major(x.extents, x.strides)) return;
     const kernel_takes& takes = takes_[st.function];
-    if (result ? !takes.strided_results : !takes.views) fail(r, s, what, "strides", "dense memory, as its kernel asks");
+    if (result ? !takes.strided_results : !takes.views) refuse("strides", "dense memory, as its kernel asks");
   }
   void check_parts(int r, int s) const {
     const plan_step &loop = p_.steps[s], &kernel = p_.steps[s + 1];
