@@ -40,6 +40,7 @@ class plan_layout {
   }
 
  private:
+  /// An extent, stride or size for the values of the symbols.
   std::int64_t value(std::int64_t n) const { return resolve(n, symbols_); }
   std::int64_t bytes_of(int buffer) const { return value(p_.buffers[buffer].bytes); }
   [[noreturn]] void fail(int r, int s, const std::string& what, const std::string& found,
@@ -49,6 +50,7 @@ class plan_layout {
   static std::string in_bytes(std::int64_t n) { return std::to_string(n) + " bytes"; }
   static std::string region_name(int r) { return r ? "body " + std::to_string(r) : std::string("program"); }
 
+  /// The elements of constants are among the numbers of the plan.
   void check_buffer(int r, int b) const {
     const plan_buffer& buffer = p_.buffers[b];
     const std::int64_t bytes = bytes_of(b);
@@ -56,6 +58,7 @@ class plan_layout {
     if (bytes < 0 || (constant && (buffer.index < 0 || buffer.index + (bytes + 7) / 8 > p_.number_count)))
       throw_fault("buffer " + std::to_string(b), {region_name(r), {}}, in_bytes(bytes), "bytes of the plan");
   }
+  /// All elements of an operand lie in its buffer, and that in the arena. Kernels take only strides that they know.
   void check_operand(int r, int s, int k) const {
     const plan_step& st = p_.steps[s];
     const plan_operand& o = p_.operands[st.operands + k];
@@ -81,6 +84,7 @@ class plan_layout {
     const kernel_takes& takes = takes_[st.function];
     if (result ? !takes.strided_results : !takes.views) refuse("strides", "dense memory, as its kernel asks");
   }
+  /// A loop makes the elements that the kernel behind it takes.
   void check_parts(int r, int s) const {
     const plan_step &loop = p_.steps[s], &kernel = p_.steps[s + 1];
     const plan_operand &made = p_.operands[loop.operands + loop.in_count], &taken = p_.operands[kernel.operands];
