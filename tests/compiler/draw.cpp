@@ -56,7 +56,7 @@ TEST_CASE("nodes that share a loop are in one box, and so is a body") {
   const graph g = lowered_program(layer);
   const std::string s = to_dot(g, fusion(g));
   CHECK(is_closed(s));
-  CHECK_THAT(s, contains("subgraph cluster_group3 { label=\"phase 0\";"));
+  CHECK_THAT(s, contains("subgraph cluster_group3 { label=\"phase 1\";"));
   CHECK(count(s, "subgraph") == 2);
   const graph loop = trace(
       [](const arrays& x) -> arrays {

@@ -79,15 +79,11 @@ TOKAMAX_COMPILED_ONCE void verify_programs(bool on) {
   detail::program_verification().store(on, std::memory_order_relaxed);
 }
 
-TOKAMAX_COMPILED_ONCE void verify_graph(const graph& g) {
-  detail::graph_verifier::schemas known;
-  detail::graph_verifier(g, nullptr, known).run();
-}
+TOKAMAX_COMPILED_ONCE void verify_graph(const graph& g) { detail::graph_verifier(g, nullptr).run(); }
 TOKAMAX_COMPILED_ONCE void verify_lowered(const graph& g, std::function<bool(const op&)> has_kernel,
                                           std::function<kernel_takes(const op&)> takes) {
   const detail::device_facts device{std::move(has_kernel), std::move(takes)};
-  detail::graph_verifier::schemas known;
-  detail::graph_verifier(g, &device, known).run();
+  detail::graph_verifier(g, &device).run();
 }
 TOKAMAX_COMPILED_ONCE void verify_plan(const plan_view& p, const kernel_takes* takes, const graph* lowered) {
   detail::plan_tables tables(p, lowered);

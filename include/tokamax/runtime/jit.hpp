@@ -63,6 +63,7 @@ template <class Device, class Program, class... Args>
   }(std::make_index_sequence<static_cast<std::size_t>(Program::plan::planned.size.loops)>{});
   plan_view plan = view(Program::plan::tables);
   plan.ops = descriptors_of<Program::plan::code.ops, Program::plan::planned.size.ops>();
+  plan.op_count = Program::plan::planned.size.ops;
   plan.labels = labels.data();
   return static_program(executable_of<Device, Program>(plan, std::move(kernels), std::move(others),
                                                        descriptors_of<Program::ops.at, Program::traced.size.ops>),

@@ -19,6 +19,8 @@ struct named_part {
   std::string name, where;
 };
 
+/// The name of a node, its scope and the line of the program that made it, as far as they are known. This is the only place that
+/// reads scopes for the verifier.
 inline named_part name_of_node(const graph& g, int id) {
   const node& n = g[id];
   named_part p{std::string(n.op ? n.op->name : "input") + " %" + std::to_string(id), {}};
@@ -43,10 +45,12 @@ inline named_part name_of_step(const plan_view& p, int s, const graph* lowered) 
   return part;
 }
 
+/// Throws what all checks of the verifier throw.
 [[noreturn]] inline void throw_fault(const std::string& what, const named_part& of, const std::string& found,
                                      const std::string& expected) {
   throw error("verify: " + what + " of " + of.name, found, expected, of.where);
 }
+/// A type as in messages: `f32[4,6]`.
 inline std::string text_of(const array_type& t) { return std::string(message(t).view()); }
 
 }  // namespace tokamax::detail

@@ -25,11 +25,11 @@ struct device_facts {
   std::function<kernel_takes(const op&)> takes;
 };
 
+/// One graph, traced or lowered. Its checks throw at the first fault, in the order of the nodes, so that a check may rely on all
+/// that were made before: operands are known to be earlier nodes when their types are asked for.
 class graph_verifier {
  public:
-  using schemas = std::map<const op*, attribute_list>;
-  graph_verifier(const graph& g, const device_facts* device, schemas& known)
-      : g_(g), device_(device), schemas_(known), is_input_(g.nodes.size(), 0) {}
+  graph_verifier(const graph& g, const device_facts* device) : g_(g), device_(device), is_input_(g.nodes.size(), 0) {}
 
   void run() {
     for (int k = 0; k < g_.inputs.count(); ++k) check_input(k);
@@ -41,18 +41,22 @@ class graph_verifier {
   }
 
  private:
+  /// Throws the fault of a node. An id that is not one of a node is a fault of the graph.
   [[noreturn]] void fail(int id, const std::string& what, const std::string& found, const std::string& expected) const {
     const bool known = id >= 0 && id < g_.count();
     throw_fault(what, known ? name_of_node(g_, id) : named_part{"a graph", {}}, found, expected);
   }
+  /// Are these places of a pool? Sums of bad numbers might wrap around, so nothing is added.
   static bool is_range(int first, int count, int size) { return first >= 0 && count >= 0 && first <= size - count; }
 
+  /// An input is a node without an op, and is in the list once.
   void check_input(int k) {
     const int id = g_.inputs[k];
     if (id < 0 || id >= g_.count() || g_[id].op || is_input_[id])
       fail(id, "input", "%" + std::to_string(id), "a node without an op, once");
     is_input_[id] = 1;
   }
+  /// First that the numbers of the node lie in the graph's pools, then what they mean.
   void check_node(int i) {
     const node& n = g_[i];
     if (!n.op) {
@@ -71,11 +75,13 @@ class graph_verifier {
       if (n.op != &get_p && g_[o].type.dtype == dtype::none)
         fail(i, "operand " + std::to_string(k), "all results of %" + std::to_string(o), "one of them");
     }
+    has_effects_ = has_effects_ || n.op->effect != effect_kind::none;
     check_attributes(i);
     check_bodies(i);
     if (device_) check_lowered(i);
     check_type(i);
   }
+  /// Can an array have the type?
   void check_possible(int i) const {
     const array_type& t = g_[i].type;
     if (t.dtype == dtype::none) fail(i, "type", "no dtype", "a dtype");
@@ -83,13 +89,19 @@ class graph_verifier {
   }
 
   // --- attributes
+  /// Schemas are made when they are asked for, which is dear. The functions that make them live as long as the process.
+  static const attribute_list& schema_of(const op& o) {
+    static thread_local std::map<attribute_list (*)(), attribute_list> known;
+    const auto found = known.find(o.attributes.describe);
+    return found != known.end() ? found->second
+                                : known.emplace(o.attributes.describe, o.attributes.describe()).first->second;
+  }
+  /// Reads the words as printing does, field by field. What a word means for its op is checked by infer.
   void check_attributes(int i) {
     const node& n = g_[i];
     if (n.op == &constant_p || n.op == &dense_p || n.op == &captured_p) return check_data(i);
     if (!n.op->attributes.describe) return;
-    const auto known = schemas_.find(n.op);
-    const attribute_list& list =
-        known != schemas_.end() ? known->second : schemas_.emplace(n.op, n.op->attributes.describe()).first->second;
+    const attribute_list& list = schema_of(*n.op);
     const std::int64_t *const w = g_.words_of(n), *const end = w + n.word_count;
     if (const std::int64_t* const last = check_fields(i, list.fields, w, end); last != end)
       fail(i, "attribute words", std::to_string(n.word_count), std::to_string(last - w) + ", as in the schema");
@@ -140,6 +152,7 @@ class graph_verifier {
         return w + 1;
     }
   }
+  /// Constants have one word, tables as many as their elements take, and captured arrays are in the graph's list.
   void check_data(int i) const {
     const node& n = g_[i];
     const std::int64_t bytes = mul_extent(size(n.type.shape), size_of(n.type.dtype));
@@ -155,6 +168,7 @@ class graph_verifier {
   }
 
   // --- types
+  /// The node as a call, on its first operands.
   call call_with(const node& n, arrays& in, int operands) const {
     for (int k = 0; k < operands; ++k) {
       const int o = g_.operand(n, k);
@@ -189,6 +203,7 @@ class graph_verifier {
     if (!plain) fail(i, "operands", refusal, "those that infer takes");
     return results;
   }
+  /// Results have the types that infer gives. Joined sums have further operands, which are like the result.
   void check_type(int i) {
     const node& n = g_[i];
     if (n.op == &get_p) return check_get(i);
@@ -209,10 +224,12 @@ class graph_verifier {
     if (sums && own > 0 && n.type.dtype == type_of(n, 0).dtype) t.dtype = n.type.dtype;
     if (!(t == n.type)) fail(i, "type", text_of(n.type), text_of(t));
   }
+  /// It picks a result that exists. The results of products may be those of wider operands.
   void check_get(int i) {
     const node& n = g_[i];
     const int from = n.operand_count == 1 ? g_.operand(n, 0) : -1;
-    if (from < 0 || !g_[from].op || !g_[from].op->infer_all) fail(i, "operand", "another", "a node with several results");
+    if (from < 0 || !g_[from].op || !g_[from].op->infer_all)
+      fail(i, "operand", "another", "a node with several results");
     const types& all = results_[static_cast<std::size_t>(from)];
     const std::int64_t k = *g_.words_of(n);
     if (k < 0 || k >= all.count())
@@ -226,6 +243,7 @@ class graph_verifier {
   }
 
   // --- bodies
+  /// Bodies are graphs like this one. Only those of nodes count: passes leave others behind.
   void check_bodies(int i) {
     const node& n = g_[i];
     const int count = body_count(g_, n);
@@ -235,7 +253,7 @@ class graph_verifier {
       const graph& body = g_.bodies[w];
       if (body.captures.count() > body.inputs.count())
         fail(i, "body " + std::to_string(b), std::to_string(body.captures.count()) + " captures", "as many inputs");
-      graph_verifier(body, device_, schemas_).run();
+      graph_verifier(body, device_).run();
     }
     if (count == 0) return;
     if (n.op->bodies.branches)
@@ -244,6 +262,7 @@ class graph_verifier {
       for (int b = 0; b < count; ++b) check_loop(i, b, b + 1 == count);
   }
   const array_type& type_of(const node& n, int k) const { return g_[g_.operand(n, k)].type; }
+  /// An input of a body is like the operand, or for sequences like an entry of it.
   void check_input_of(int i, const graph& body, int k, const array_type& given, bool or_entry) const {
     const array_type& t = body[body.inputs[k]].type;
     array_type entry{given.dtype, false, {}};
@@ -251,6 +270,7 @@ class graph_verifier {
     if (!(t == given) && !(or_entry && given.shape.rank() > 0 && t == entry))
       fail(i, "input " + std::to_string(k) + " of the body", text_of(t), text_of(given));
   }
+  /// A branch takes the operands but for the first, and all branches return the same types.
   void check_branch(int i, int b) const {
     const node& n = g_[i];
     const graph &body = g_.bodies[g_.words_of(n)[b]], &first = g_.bodies[g_.words_of(n)[0]];
@@ -263,6 +283,7 @@ class graph_verifier {
       if (const array_type &t = body[body.outputs[k]].type, &wanted = first[first.outputs[k]].type; !(t == wanted))
         fail(i, "output " + std::to_string(k) + " of the body", text_of(t), text_of(wanted));
   }
+  /// The bodies of a loop take all operands, and the last one returns the carries first, with their types.
   void check_loop(int i, int b, bool last) const {
     const node& n = g_[i];
     const graph& body = g_.bodies[g_.words_of(n)[b]];
@@ -280,7 +301,9 @@ class graph_verifier {
   }
 
   // --- order and kinds
+  /// Later passes walk the list beside the nodes, so it must be sorted, and a live node beside it would be dropped.
   void check_effects() const {
+    if (g_.effects.empty() && !has_effects_) return;
     const vec<char> live = live_nodes(g_);
     vec<char> listed(g_.nodes.size(), 0);
     int before = -1;
@@ -295,6 +318,7 @@ class graph_verifier {
       if (live[i] && g_[i].op && g_[i].op->effect != effect_kind::none && !listed[i])
         fail(i, "effect", "a node beside the list", "one in the list of effects");
   }
+  /// What lowering should have replaced. An op that has neither kernel nor meaning is the user's mistake, and reported later.
   void check_lowered(int i) const {
     const op& o = *g_[i].op;
     if ((o.memory.kind == op_kind::alias && &o != &get_p) || &o == &captured_p || &o == &stand_in_p)
@@ -307,7 +331,7 @@ class graph_verifier {
 
   const graph& g_;
   const device_facts* device_;
-  schemas& schemas_;
+  bool has_effects_ = false;  // is there an op with an effect?
   vec<char> is_input_;
   std::vector<types> results_;  // of nodes with several
   arrays in_;

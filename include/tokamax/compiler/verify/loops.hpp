@@ -35,11 +35,13 @@ class loop_verifier {
   }
 
  private:
+  /// Throws the fault of a line, with the step that runs the loop.
   [[noreturn]] void fail(int line, const std::string& what, const std::string& found,
                          const std::string& expected) const {
     throw_fault(what + " of line " + std::to_string(line), runner_, found, expected);
   }
   const instruction& line(int i) const { return p_.instructions[loop_.first + i]; }
+  /// Stores come after all else: their memory may be that of an operand that a line before them loads.
   void check_line(int i) {
     const instruction& l = line(i);
     const int operands = loop_.slot_count - loop_.stores;
@@ -63,11 +65,13 @@ class loop_verifier {
     }
     fail(i, "kind", std::to_string(static_cast<int>(l.kind)), "a kind of line");
   }
+  /// Marks a slot. Slots of operands come before those of results.
   void use_slot(int i, int slot, int first, int end) {
     if (slot < first || slot >= end || seen_[static_cast<std::size_t>(slot)]++)
       fail(i, "slot", std::to_string(slot),
            "one from " + std::to_string(first) + " to " + std::to_string(end - 1) + ", once");
   }
+  /// The dtype of a register that an earlier line has computed.
   dtype type_of_register(int i, int r) const {
     if (r < 0 || r >= i) fail(i, "register", std::to_string(r), "one that is computed before");
     return line(r).type;

@@ -106,12 +106,14 @@ class region_memory {
     std::int64_t begin = 0, end = 0;
   };
   life& life_of(int b) { return lives_[static_cast<std::size_t>(b - r_.first_buffer)]; }
+  /// Operand k of step s; results follow the operands.
   const plan_operand& operand(int s, int k) const { return p_.operands[p_.steps[s].operands + k]; }
   [[noreturn]] void fail(int s, const std::string& what, const std::string& found, const std::string& expected) const {
     throw_fault(what, name_of_step(p_, s, lowered_), found, expected);
   }
   std::string name(int s) const { return s < 0 || s == always ? "the program" : name_of_step(p_, s, lowered_).name; }
 
+  /// Notes for each buffer who writes it, and until when it is needed. Outputs are needed for ever.
   void find_lives() {
     lives_.assign(static_cast<std::size_t>(r_.buffer_count), {});
     live_.clear();
@@ -140,10 +142,12 @@ class region_memory {
     for (int b = r_.first_buffer; b < r_.first_buffer + r_.buffer_count; ++b)
       if (p_.buffers[b].kind == buffer_kind::input && life_of(b).last >= 0) live_.push_back(b);
   }
+  /// Is it the memory that a call lends to its bodies? It has no extents.
   static bool is_scratch(const plan_step& st, int k) {
     return st.kind == step_kind::call && k == st.in_count + st.out_count - 1;
   }
   std::int64_t buffer_bytes(int b) const { return resolve(p_.buffers[b].bytes, symbols_); }
+  /// Where a buffer lies. Outputs of a chain lie in the same memory, and in that of the input which they take over.
   place place_of(int b) const {
     const plan_buffer& buffer = p_.buffers[b];
     place x{-1, 0, buffer_bytes(b)};
@@ -155,6 +159,7 @@ class region_memory {
     return x;
   }
 
+  /// The operands of a step have been written, by all steps that write a part of them.
   void read(int s) {
     for (int k = 0; k < p_.steps[s].in_count; ++k) {
       const int b = operand(s, k).buffer;
@@ -164,17 +169,20 @@ class region_memory {
              l.left < l.writers ? "memory that is written in part" : "memory that no step has written", "a value");
     }
   }
+  /// The results of a step lie in memory that is free, and next to what others have written into the same buffer.
   void write(int s) {
     const plan_step& st = p_.steps[s];
     for (int r = 0; r < st.out_count; ++r) {
       const int k = st.in_count + r, b = operand(s, k).buffer;
       if (b < 0) continue;
       life& l = life_of(b);
-      const std::string what = "result " + std::to_string(r);
+      const auto refuse = [&](const std::string& found, const std::string& expected) {
+        fail(s, "result " + std::to_string(r), found, expected);
+      };
       if (l.bytes != buffer_bytes(b))
-        fail(s, what, std::to_string(l.bytes) + " bytes that steps write", std::to_string(buffer_bytes(b)));
+        refuse(std::to_string(l.bytes) + " bytes that steps write", std::to_string(buffer_bytes(b)));
       if (st.kind == step_kind::kernel && r < 32 && (st.unread >> r & 1) && l.reader >= 0)
-        fail(s, what, "an unread one that " + name(l.reader) + " reads", "one that is written");
+        refuse("an unread one that " + name(l.reader) + " reads", "one that is written");
       if (l.left == l.writers) {
         for (const int c : live_) check_free(s, r, c);
         live_.push_back(b);
@@ -182,7 +190,7 @@ class region_memory {
       if (l.writers > 1) {
         const element_box x = box_of(p_, st, operand(s, k), symbols_);
         for (const element_box& other : l.boxes)
-          if (!are_apart(x, other)) fail(s, what, "memory that " + name(l.writer) + " writes too", "one writer");
+          if (!are_apart(x, other)) refuse("memory that " + name(l.writer) + " writes too", "one writer");
         l.boxes.push_back(x);
       }
       --l.left;

@@ -40,6 +40,7 @@ class plan_layout {
   }
 
  private:
+  /// An extent, stride or size for the values of the symbols.
   std::int64_t value(std::int64_t n) const { return resolve(n, symbols_); }
   std::int64_t bytes_of(int buffer) const { return value(p_.buffers[buffer].bytes); }
   [[noreturn]] void fail(int r, int s, const std::string& what, const std::string& found,
@@ -49,6 +50,7 @@ class plan_layout {
   static std::string in_bytes(std::int64_t n) { return std::to_string(n) + " bytes"; }
   static std::string region_name(int r) { return r ? "body " + std::to_string(r) : std::string("program"); }
 
+  /// The elements of constants are among the numbers of the plan.
   void check_buffer(int r, int b) const {
     const plan_buffer& buffer = p_.buffers[b];
     const std::int64_t bytes = bytes_of(b);
@@ -56,29 +58,33 @@ class plan_layout {
     if (bytes < 0 || (constant && (buffer.index < 0 || buffer.index + (bytes + 7) / 8 > p_.number_count)))
       throw_fault("buffer " + std::to_string(b), {region_name(r), {}}, in_bytes(bytes), "bytes of the plan");
   }
+  /// All elements of an operand lie in its buffer, and that in the arena. Kernels take only strides that they know.
   void check_operand(int r, int s, int k) const {
     const plan_step& st = p_.steps[s];
     const plan_operand& o = p_.operands[st.operands + k];
     const bool result = k >= st.in_count;
-    const std::string what = result ? "result " + std::to_string(k - st.in_count) : "operand " + std::to_string(k);
+    const auto refuse = [&](const std::string& found, const std::string& expected) {
+      fail(r, s, result ? "result " + std::to_string(k - st.in_count) : "operand " + std::to_string(k), found,
+           expected);
+    };
     const element_box x = box_of(p_, st, o, symbols_);
     for (const std::int64_t e : x.extents)
-      if (e < 0) fail(r, s, what, "an extent of " + std::to_string(e), "0 or more");
+      if (e < 0) refuse("an extent of " + std::to_string(e), "0 or more");
     if (o.buffer < 0) return;
     const plan_buffer& buffer = p_.buffers[o.buffer];
     const std::int64_t bytes = bytes_of(o.buffer), size = tokamax::size_of(o.type);
     if (buffer.kind == buffer_kind::arena &&
         (buffer.offset < 0 || buffer.offset % 64 != 0 || buffer.offset + bytes > p_.regions[r].arena_bytes))
-      fail(r, s, what, "arena+" + std::to_string(buffer.offset) + ", " + in_bytes(bytes),
-           "a multiple of 64 inside of " + in_bytes(p_.regions[r].arena_bytes));
+      refuse("arena+" + std::to_string(buffer.offset) + ", " + in_bytes(bytes),
+             "a multiple of 64 inside of " + in_bytes(p_.regions[r].arena_bytes));
     if (st.kind == step_kind::call && k == st.in_count + st.out_count - 1) return;  // scratch memory
     if (x.count > 0 && (x.first < 0 || (x.last + 1) * size > bytes))
-      fail(r, s, what, "bytes " + std::to_string(x.first * size) + " to " + std::to_string((x.last + 1) * size),
-           in_bytes(bytes));
+      refuse("bytes " + std::to_string(x.first * size) + " to " + std::to_string((x.last + 1) * size), in_bytes(bytes));
     if (!takes_ || st.kind == step_kind::loop || is_row_major(x.extents, x.strides)) return;
     const kernel_takes& takes = takes_[st.function];
-    if (result ? !takes.strided_results : !takes.views) fail(r, s, what, "strides", "dense memory, as its kernel asks");
+    if (result ? !takes.strided_results : !takes.views) refuse("strides", "dense memory, as its kernel asks");
   }
+  /// A loop makes the elements that the kernel behind it takes.
   void check_parts(int r, int s) const {
     const plan_step &loop = p_.steps[s], &kernel = p_.steps[s + 1];
     const plan_operand &made = p_.operands[loop.operands + loop.in_count], &taken = p_.operands[kernel.operands];

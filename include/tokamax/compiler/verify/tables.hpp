@@ -37,6 +37,7 @@ class plan_tables {
   static std::size_t count_of(int n) { return static_cast<std::size_t>(n); }
   int first_step(int r) const { return p_.regions[r].first_step; }
   int end_step(int r) const { return first_step(r) + p_.regions[r].step_count; }
+  /// Are these places of a table?
   static bool holds(int size, std::int64_t first, std::int64_t count) {
     return first >= 0 && count >= 0 && first + count <= size;
   }
@@ -71,6 +72,7 @@ class plan_tables {
       if (callers[count_of(r)] != 1)
         fail_region(r, "callers", std::to_string(callers[count_of(r)]), "1, in a region before it");
   }
+  /// The lists of inputs and outputs name one buffer for each, with its kind and number.
   void check_ends(int r, int first, int count, buffer_kind kind, const std::string& what) const {
     const plan_region& g = p_.regions[r];
     if (!holds(p_.number_count, first, count)) fail_region(r, what + "list", "outside", "numbers of the plan");
@@ -82,6 +84,7 @@ class plan_tables {
         fail_region(r, what + std::to_string(k), "buffer " + std::to_string(b), "a buffer of this kind and number");
     }
   }
+  /// Notes the regions that a call runs, and their graphs.
   void find_bodies(int r, int s, std::vector<int>& callers) {
     const plan_step& st = p_.steps[s];
     if (st.kind != step_kind::call) return;
@@ -97,6 +100,7 @@ class plan_tables {
     }
   }
 
+  /// The ranges of a step first, then what is special about its kind.
   void check_step(int r, int s) {
     const plan_step& st = p_.steps[s];
     if (!holds(p_.operand_count, st.operands, std::int64_t{st.in_count} + st.out_count) || st.in_count < 0)
@@ -114,7 +118,10 @@ class plan_tables {
         fail(r, s, "loops at the same time", std::to_string(st.together), "as many equal loops that follow");
   }
   static std::string text_of_operand(int k) { return "operand " + std::to_string(k); }
+  /// Does a loop make the first operand of step s?
   bool is_joined(int r, int s) const { return s > first_step(r) && p_.steps[s - 1].produces; }
+  /// Operands and results are buffers of the same region. Counts are operands of loops only, and parts go from a loop to the
+  /// kernel behind it.
   void check_operand(int r, int s, int k) const {
     const plan_step& st = p_.steps[s];
     const plan_operand& o = p_.operands[st.operands + k];
@@ -140,6 +147,7 @@ class plan_tables {
            "memory that may be written");
   }
 
+  /// A step has the slots and constants of its loop. All steps of one loop share its lines, which are checked once.
   void check_loop(int r, int s) {
     const plan_step& st = p_.steps[s];
     if (st.rank < 1 || st.number_count < st.rank) fail(r, s, "axes", std::to_string(st.rank), "1 or more");
@@ -157,6 +165,7 @@ class plan_tables {
     known_[count_of(st.function)] = 1;
     for (int i = loop.first; i < loop.first + loop.count; ++i) check_slot(r, s, p_.instructions[i]);
   }
+  /// A compiled loop moves along the innermost axis as its lines say, whatever the strides of the step are.
   void check_slot(int r, int s, const instruction& l) const {
     if (l.kind == instruction_kind::constant || l.kind == instruction_kind::apply) return;
     const plan_step& st = p_.steps[s];
@@ -171,6 +180,7 @@ class plan_tables {
     if ((l.inner == instruction::step::none && stride != 0) || (l.inner == instruction::step::unit && stride != 1))
       fail(r, s, text_of_operand(slot), "stride " + std::to_string(stride), "the step of its loop");
   }
+  /// A call has the bodies of its op, with as many inputs and outputs as it runs them with.
   void check_kernel(int r, int s) const {
     const plan_step& st = p_.steps[s];
     if (st.function < 0 || st.function >= p_.op_count || !p_.ops[st.function])
@@ -209,6 +219,7 @@ class plan_tables {
   }
 
   // --- the lowered graph
+  /// Each kernel of the graph has one step. Loops compute any number of nodes, which their memory decides.
   void check_against(int r, const graph& g) const {
     const plan_region& region = p_.regions[r];
     if (region.input_count != g.inputs.count() || region.output_count != g.outputs.count())
@@ -229,6 +240,7 @@ class plan_tables {
       if (asks && !done[count_of(i)]) throw_fault("node", name_of_node(g, i), "no step", "one");
     }
   }
+  /// A step has the op, attributes and types of its node.
   void check_call(int r, int s, const graph& g) const {
     const plan_step& st = p_.steps[s];
     const node& n = g[st.node];
@@ -241,6 +253,7 @@ class plan_tables {
     for (int k = 0; k < st.in_count; ++k) check_type(r, s, k, g[g.operand(n, k)].type);
     if (!n.op->infer_all) check_type(r, s, st.in_count, n.type);
   }
+  /// The extents are compared as symbols where they are dynamic.
   void check_type(int r, int s, int k, const array_type& t) const {
     const plan_operand& o = p_.operands[p_.steps[s].operands + k];
     array_type found{o.type, false, {}};
