@@ -336,9 +336,9 @@ class scheduler : materialization {
       const int first = p_.steps[s].region = p_.regions.count();
       const plan_step st = p_.steps[s];
       p_.regions.resize(p_.regions.size() + static_cast<std::size_t>(st.region_count));
-      const auto body_place = [&](int b) { return p_.ops[st.function]->attributes.body_place(b); };
+      const auto word = [&](int b) { return p_.ops[st.function]->attributes.body_place(b); };
       for (int b = 0; b < st.region_count; ++b)
-        plan_region_of(p_, g_.bodies[p_.numbers[st.numbers + body_place(b)]], first + b, takes_);
+        plan_region_of(p_, g_.bodies[p_.numbers[st.numbers + word(b)]], first + b, takes_);
       for (int k = 0; k + 1 < st.out_count; ++k)
         if (const int operand = updated_by_bodies(st, k); operand >= 0) donations_.note_update(st, operand, k);
     }
