@@ -16,7 +16,7 @@ using tk::array;
 namespace {
 
 struct block {
-  tk::nn::linear up{32, 64, .use_bias = false}, down{64, 32};
+  tk::nn::linear up{.in = 32, .out = 64, .use_bias = false}, down{64, 32};
 };
 struct network {
   std::vector<block> blocks = std::vector<block>(2);

@@ -7,23 +7,25 @@
 namespace tokamax {
 
 namespace detail {
-/// The first leaf of a tree, and in `levels` the number of parts of its path; null if there is none.
+/// Finds the first leaf of a tree, and in `levels` the number of parts of its path. False if there is none. (Pointers to members
+/// of temporary objects are no constant expressions for g++ 13 when they are compared.)
 template <class Tree>
-constexpr const array* first_leaf(const Tree& tree, int& levels) {
+constexpr bool first_leaf(const Tree& tree, array& leaf, int& levels) {
   constexpr tree_kind kind = kind_of<Tree>;
+  bool found = false;
   if constexpr (kind == tree_kind::leaf) {
-    return &static_cast<const array&>(tree);
+    leaf = tree;
+    found = true;
   } else {
-    const array* found = nullptr;
     for_each_child(
         [&](const auto& child) {
           if constexpr (kind_of<std::remove_cvref_t<decltype(child)>> != tree_kind::constant)
-            if (!found) found = first_leaf(child, levels);
+            if (!found) found = first_leaf(child, leaf, levels);
         },
         tree);
     if (found && (kind == tree_kind::record || kind == tree_kind::sequence || kind == tree_kind::map)) ++levels;
-    return found;
   }
+  return found;
 }
 }  // namespace detail
 
@@ -42,13 +44,13 @@ constexpr const array* first_leaf(const Tree& tree, int& levels) {
 class layer_scope {
  public:
   template <class Layer, class... Trees>
-  constexpr explicit layer_scope(const Layer& layer, const Trees&... arrays) {
+  constexpr explicit layer_scope(const Layer& it, const Trees&... arrays) {
     int levels = 0;
-    const array* const leaf = detail::first_leaf(layer, levels);
-    if (!leaf || !leaf->trace()) return;
-    graph* const g = trace_of(*leaf, arrays...);
+    array leaf;
+    if (!detail::first_leaf(it, leaf, levels) || !leaf.trace()) return;
+    graph* const g = trace_of(leaf, arrays...);
     if (!g || g->floating) return;
-    const int path = detail::leaf_path_in(*g, *leaf);
+    const int path = detail::leaf_path_in(*g, leaf);
     if (!path) return;
     graph_ = g;
     before_ = g->scope;

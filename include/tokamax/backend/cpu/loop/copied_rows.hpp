@@ -42,10 +42,10 @@ void with_word_of(std::int64_t bytes, F f) noexcept {
   else
     f(std::uint64_t{});
 }
-inline void gather(std::byte* to, std::int64_t bytes, const strided_rows& b) noexcept {
+inline void read_rows(std::byte* to, std::int64_t bytes, const strided_rows& b) noexcept {
   with_word_of(bytes, [&]<class Word>(Word) { gather_rows(reinterpret_cast<Word*>(to), b); });
 }
-inline void scatter(const std::byte* from, std::int64_t bytes, const strided_rows& b) noexcept {
+inline void write_rows(const std::byte* from, std::int64_t bytes, const strided_rows& b) noexcept {
   with_word_of(bytes, [&]<class Word>(Word) { scatter_rows(reinterpret_cast<const Word*>(from), b); });
 }
 

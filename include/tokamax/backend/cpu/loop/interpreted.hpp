@@ -6,7 +6,7 @@
 #include <tokamax/base/compiled_once.hpp>          // TOKAMAX_COMPILED_ONCE
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-  #include <tokamax/backend/cpu/loop/copied_rows.hpp>      // gather, scatter, count_row
+  #include <tokamax/backend/cpu/loop/copied_rows.hpp>      // read_rows, write_rows, count_row
   #include <tokamax/backend/cpu/loop/loop.hpp>             // each_part, locate
   #include <tokamax/backend/cpu/loop/loop_code.hpp>        // loop_code
   #include <tokamax/backend/cpu/loop/transposed_copy.hpp>  // copy_transposed
@@ -142,7 +142,7 @@ inline interpreted_part::interpreted_part(const loop_arguments& a, const loop_co
   for (int k = 0; k < a.slot_count; ++k) {
     long_ = long_ && slots[k].is_long();
     if (slots[k].single) {
-      gather(copy_of(k), slots[k].bytes, {a.pointers[k], 1, tile_size, 0, 0});
+      read_rows(copy_of(k), slots[k].bytes, {a.pointers[k], 1, tile_size, 0, 0});
       places_[code.place_of_slot(k)] = {copy_of(k), 0};
     }
   }
@@ -177,7 +177,7 @@ inline void interpreted_part::run_block(std::byte* const* first, std::int64_t ro
   run_tiles(first, rows * columns);
   for (int k = 0; k < loop_.slot_count; ++k)
     if (slots_[k].kind == instruction_kind::store && places_[code_.place_of_slot(k)].base != first[k])
-      scatter(copy_of(k), slots_[k].bytes, {first[k], rows, columns, slots_[k].row_stride, 1});
+      write_rows(copy_of(k), slots_[k].bytes, {first[k], rows, columns, slots_[k].row_stride, 1});
 }
 
 /// Runs the operations of the loop for each tile of a block. An operation reads the lines of a tile in the order that the
@@ -208,7 +208,7 @@ inline void interpreted_part::set_place(int k, std::byte* first, std::int64_t ro
     const bool one = s.kind != instruction_kind::store && s.column_stride == 0 && rows == 1;  // element for all
     const strided_rows b{first, rows, one ? tile_size : columns, s.row_stride, s.column_stride};
     if (s.kind == instruction_kind::load)
-      gather(copy_of(k), s.bytes, b);
+      read_rows(copy_of(k), s.bytes, b);
     else if (s.kind == instruction_kind::iota)
       count_elements(copy_of(k), s.type, b);
     p = {copy_of(k), one ? 0 : s.bytes};
