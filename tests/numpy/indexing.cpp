@@ -124,7 +124,8 @@ TEST_CASE("indices of any integer dtype mean what they say") {
   CHECK(is(to_values(arrays{choose(array::from<std::int64_t>({4294967296}), {array(1.0f), array(2.0f)})}), {2}));
   CHECK(is(to_values(arrays{roll(x, array::from<std::int64_t>({4294967297}, {}), {0})}), {4, 1, 2, 3}));
   CHECK(is(to_values(arrays{ldexp(x, array::from<std::int64_t>({-4294967296}, {}))}), {0, 0, 0, 0}));
-  CHECK(is(to_values(arrays{take(x, array::from<std::int64_t>({std::int64_t{1} << 32}))}), {std::numeric_limits<float>::quiet_NaN()}));
+  CHECK(is(to_values(arrays{take(x, array::from<std::int64_t>({std::int64_t{1} << 32}))}),
+           {std::numeric_limits<float>::quiet_NaN()}));
 }
 
 TEST_CASE("places in tables of more than 2^31 rows are i64") {

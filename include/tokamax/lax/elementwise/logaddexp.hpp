@@ -22,7 +22,7 @@ inline constexpr op logaddexp_p = elementwise<logaddexp_fn, 2>({
     .cost = {.flops = 8, .transcendentals = 2},
     .vjp = [](const call& c) -> arrays {
       const array apart = c[0] - c[1], infinite = logical_and(apart != apart, c[0] == c[1]);  // both, with one sign
-      const array share = logistic(select(infinite, array(0.0, apart.type()), apart));         // of x in the sum
+      const array share = logistic(select(infinite, array(0.0, apart.type()), apart));        // of x in the sum
       return {c.ct() * share, c.needs(1) ? c.ct() * (1.0 - share) : array()};
     },
     .kernels = kernels_of<logaddexp_p>,
