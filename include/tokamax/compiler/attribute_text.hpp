@@ -8,9 +8,10 @@
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 
-  #include <charconv>  // to_chars
-  #include <sstream>   // ostringstream
-  #include <string>    // string
+  #include <algorithm>  // replace
+  #include <charconv>   // to_chars
+  #include <sstream>    // ostringstream
+  #include <string>     // string
 
 namespace tokamax::detail {
 
@@ -29,6 +30,14 @@ std::string list_text(const Integers& list) {
 }
 inline std::string type_text(const array_type& t) {
   return std::string(t.weak ? "weak " : "").append(name(t.dtype)).append(list_text(t.shape));
+}
+
+/// The name of an op in a text: "add", "pure_callback<scale>". Operands begin at the first parenthesis.
+inline std::string op_text(const op& o) {
+  std::string s(o.name);
+  if (!o.variant.empty()) s.append("<").append(o.variant).append(">");
+  std::replace(s.begin(), s.end(), '(', '{');
+  return s;
 }
 
 /// A text in quotes. What a line of text cannot hold is written as \n or as the two digits of a byte, \x1b.

@@ -163,7 +163,7 @@ class graph_parser : text_reader {
     const std::string_view called = name_of_op();
     const op* kind = nullptr;
     for (const op* o : ops_)
-      if (o->name == called) kind = o;
+      if (called.starts_with(o->name) && op_text(*o) == called) kind = o;
     if (!kind) fail_at(begin, "the name of an op", std::string(called));
     if (kind == &captured_p) fail_at(begin, "captured and a number", "a call");
     expect("(");

@@ -54,7 +54,7 @@ inline std::string node_name(const graph& g, int id) {
 inline std::string spaces(std::size_t width, const std::string& beside) {
   return std::string(width - std::min(width, beside.size()), ' ');
 }
-inline std::string op_name(const node& n) { return n.op ? std::string(n.op->name) : "input"; }
+inline std::string op_name(const node& n) { return n.op ? op_text(*n.op) : "input"; }
 /// The elements of a dense constant.
 inline std::string dense_text(const graph& g, const node& n) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(g.words_of(n));

@@ -180,6 +180,7 @@ struct precision_facts {
 /// these facts and never name an op.
 struct op {
   std::string_view name;
+  std::string_view variant = {};    ///< tells ops of one name apart where graphs are texts: pure_callback<scale>
   std::string_view stablehlo = {};  ///< its name in StableHLO; empty: it is exported through compose
   accepts dtypes = accepts::all;    ///< the dtypes of operands of an elementwise op
   bool unique = false;              ///< equal calls are not merged into one node

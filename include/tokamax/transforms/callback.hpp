@@ -9,7 +9,6 @@
 #include <tokamax/lax/index.hpp>              // x[i]
 #include <tokamax/transforms/body.hpp>        // stacked_type
 
-#include <array>        // array
 #include <string_view>  // string_view
 
 namespace tokamax {
@@ -34,20 +33,6 @@ constexpr std::string_view name_of_function() {
     return s.find("lambda") == std::string_view::npos ? s : "lambda";
   }
 }
-/// The name of a callback's op: "pure_callback<app::scale>".
-template <class F, effect_kind Effect>
-struct callback_name {
-  static constexpr std::string_view kind = Effect == effect_kind::none ? "pure_callback<" : "io_callback<",
-                                    function = name_of_function<F>();
-  static constexpr auto chars = [] {
-    std::array<char, kind.size() + function.size() + 1> all{};
-    std::size_t n = 0;
-    for (const std::string_view part : {kind, function, std::string_view(">")})
-      for (const char c : part) all[n++] = c == '(' ? '{' : c;  // operands begin at the first parenthesis
-    return all;
-  }();
-};
-
 /// Calls the function for each example of a batch, one after the other.
 constexpr arrays call_one_by_one(const call& c) {
   vec<arrays> results;
@@ -91,11 +76,12 @@ void run_callback(const kernel_arguments& a) {
 }
 }  // namespace detail
 
-/// A call of the function object F on the host. Its name tells which function it is, so that texts of graphs can be read
+/// A call of the function object F on the host. Texts of graphs have the name of the function, so that they can be read
 /// back: `parse_graph(text, ops)` takes `callback_p<F, effect_kind::none>` among the ops.
 template <class F, effect_kind Effect>
 inline constexpr op callback_p{
-    .name = {detail::callback_name<F, Effect>::chars.data(), detail::callback_name<F, Effect>::chars.size()},
+    .name = Effect == effect_kind::none ? "pure_callback" : "io_callback",
+    .variant = detail::name_of_function<F>(),
     .effect = Effect,
     .attributes = schema<callback_attributes>,
     .infer_all = [](const call& c) -> types { return c.attrs<callback_attributes>().results; },
