@@ -278,7 +278,8 @@ class extent_bits {
   }
   constexpr void put_natural(std::int64_t v) {  // from 1 on
     const auto number = static_cast<std::uint64_t>(v);
-    const auto width = static_cast<int>(std::bit_width(number)), length = static_cast<int>(std::bit_width(static_cast<unsigned>(width)));
+    const auto width = static_cast<int>(std::bit_width(number)),
+               length = static_cast<int>(std::bit_width(static_cast<unsigned>(width)));
     put((std::uint64_t{1} << (length - 1)) - 1, length);
     put(static_cast<std::uint64_t>(width) - (std::uint64_t{1} << (length - 1)), length - 1);
     put(number - (std::uint64_t{1} << (width - 1)), width - 1);

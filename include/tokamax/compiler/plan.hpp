@@ -164,9 +164,9 @@ struct plan_view {
 };
 
 constexpr plan_view view(const plan& p) {
-  return {p.instructions.data(), p.loops.data(),   p.ops.data(),      p.operands.data(),     p.steps.data(),
-          p.buffers.data(),      p.regions.data(), p.numbers.data(),  p.loops.count(),       p.ops.count(),
-          p.operands.count(),    p.steps.count(),  p.buffers.count(), p.regions.count(),     nullptr,
+  return {p.instructions.data(), p.loops.data(),    p.ops.data(),          p.operands.data(), p.steps.data(),
+          p.buffers.data(),      p.regions.data(),  p.numbers.data(),      p.loops.count(),   p.ops.count(),
+          p.operands.count(),    p.steps.count(),   p.buffers.count(),     p.regions.count(), nullptr,
           p.scopes.view(),       p.numbers.count(), p.instructions.count()};
 }
 

@@ -11,8 +11,8 @@
 
   #include <algorithm>  // min
   #include <charconv>   // from_chars
-  #include <string>    // string
-  #include <vector>    // vector
+  #include <string>     // string
+  #include <vector>     // vector
 
 namespace tokamax::detail {
 
@@ -26,7 +26,8 @@ class text_reader {
     for (std::size_t i = 0; i < at_; ++i) text_[i] == '\n' ? (++line, column = 1) : ++column;
     if (found.empty()) found = at_ == text_.size() ? "the end" : std::string(text_.substr(at_, 1));
     if (found == "\n") found = "the end of the line";
-    throw error(error_kind::file, "graph", found, expected, "line " + std::to_string(line) + ", column " + std::to_string(column));
+    throw error(error_kind::file, "graph", found, expected,
+                "line " + std::to_string(line) + ", column " + std::to_string(column));
   }
   /// Reports an error in the text that begins at `begin`.
   [[noreturn]] void fail_at(std::size_t begin, const std::string& expected, const std::string& found) {

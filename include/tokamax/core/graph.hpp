@@ -92,9 +92,9 @@ struct graph {
   vec<named_axis> axes;           ///< named axes of what is being traced, from the outermost one
   bool dynamic = false;           ///< it or a graph around it has inputs with dynamic extents
   bool floating = false;          ///< holds only a constant expression, which joins the first trace that it meets
-  bool open = false;              ///< of a floating graph: a function is being traced into it (see core/graph/open_graph.hpp)
-  graph* met = nullptr;           ///< of an open graph: the trace that the function turned out to be a part of
-  vec<graph*> guests;             ///< open graphs that met this one
+  bool open = false;     ///< of a floating graph: a function is being traced into it (see core/graph/open_graph.hpp)
+  graph* met = nullptr;  ///< of an open graph: the trace that the function turned out to be a part of
+  vec<graph*> guests;    ///< open graphs that met this one
   diagnostic error;
   trace_life life;         ///< at run time: lets arrays know whether this graph still exists
   name_table names;        ///< of the scopes of nodes

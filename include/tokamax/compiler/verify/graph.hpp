@@ -114,12 +114,14 @@ class graph_verifier {
         if (f.fixed == fixed) w = check_field(i, f, w, end);
     return w;
   }
-  const std::int64_t* check_field(int i, const attribute_field& f, const std::int64_t* w, const std::int64_t* end) const {
+  const std::int64_t* check_field(int i, const attribute_field& f, const std::int64_t* w,
+                                  const std::int64_t* end) const {
     const auto refuse = [&](const std::string& found, const char* expected) {
       fail(i, "attribute " + std::string(f.name), found, expected);
     };
     const auto after = [&](const std::int64_t* first, std::int64_t count, std::int64_t most) {
-      if (count < 0 || count > most || count > end - first) refuse(std::to_string(count) + " numbers", "those of a list");
+      if (count < 0 || count > most || count > end - first)
+        refuse(std::to_string(count) + " numbers", "those of a list");
       return first + count;
     };
     if (f.kind == attribute_kind::record) return check_fields(i, f.parts, w, end);

@@ -26,7 +26,8 @@ class loop_verifier {
   void run() {
     if (loop_.first < 0 || loop_.count < 1 || loop_.first > p_.instruction_count - loop_.count)
       fail(0, "lines", std::to_string(loop_.first) + " and on", "lines of the plan");
-    if (loop_.stores < 1 || loop_.stores > loop_.slot_count || loop_.slot_count > max_loop_slots || loop_.count > max_loop_lines)
+    if (loop_.stores < 1 || loop_.stores > loop_.slot_count || loop_.slot_count > max_loop_slots ||
+        loop_.count > max_loop_lines)
       fail(0, "slots", std::to_string(loop_.slot_count), "at most " + std::to_string(max_loop_slots));
     seen_.assign(static_cast<std::size_t>(loop_.slot_count), 0);
     for (int i = 0; i < loop_.count; ++i) check_line(i);

@@ -83,7 +83,7 @@ lent_memory& scratch_of() noexcept {
 template <class Tag, class T = float>
 T* scratch(std::int64_t count) {
   if (count > (std::int64_t{1} << 56) / static_cast<std::int64_t>(sizeof(T)))
-    throw std::bad_alloc();  // beyond addresses
+    throw std::bad_alloc();           // beyond addresses
   constexpr std::size_t behind = 64;  // kernels may read one vector behind the used part, as in arenas
   return reinterpret_cast<T*>(detail::scratch_of<Tag>().grow(static_cast<std::size_t>(count) * sizeof(T) + behind));
 }
