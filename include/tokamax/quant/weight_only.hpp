@@ -3,6 +3,7 @@
 // umbrella: not tokamax.hpp (few models have quantised numbers)
 #pragma once
 
+#include <tokamax/core/trace.hpp>                   // ambient_trace
 #include <tokamax/ops/quantized/dot_general.hpp>    // dot_general
 #include <tokamax/ops/quantized/quantize.hpp>       // quantize
 #include <tokamax/quant/rule.hpp>                   // rule

@@ -143,7 +143,7 @@ std::map<std::string, int> products_of_step(const auto& model, const auto& run) 
   tk::train::state<std::remove_cvref_t<decltype(model)>, optimizer> s{model, optimizer.init(model)};
   const tk::profile::timeline recording;
   const auto result = run(std::move(s), b);
-  tk::for_each_leaf([](const array& a) { a.block_until_ready(); }, result);
+  tk::block_until_ready(result);
   std::map<std::string, int> count;
   for (const auto& e : recording.events())
     if (e.name.starts_with("dot_general")) ++count[e.scope];
