@@ -46,7 +46,7 @@ case_functions activations() {
   table["logmeanexp"] = [](const arrays& x, options o) -> arrays { return logmeanexp(x[0], o.reduction()); };
   table["standardize"] = [](const arrays& x, options o) -> arrays {
     const standardize_options how{o.flag("all")   ? every_axis
-                                  : o.has("axis") ? o.list("axis")
+                                  : o.has("axis") ? axes(o.list("axis"))
                                                   : axes{-1},
                                   o.number("epsilon", 1e-5)};
     if (x.count() == 3) return standardize(x[0], x[1], x[2], how.epsilon);

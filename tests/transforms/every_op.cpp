@@ -694,7 +694,7 @@ std::vector<graph> graphs_without_program() {
   const array x(&g, g.input(t), t);
   const axis_attributes axis{"an axis, with \"quotes\"\n", 5};
   const array all = bind(all_gather_p, {x}, axis, location{});
-  const array number = tokamax::detail::emit(g, axis_index_p, nullptr, 0, pack(axis), location{})[0];
+  const array number = tokamax::detail::emit_op(g, axis_index_p, nullptr, 0, pack(axis), location{})[0];
   const array later = tokamax::detail::emit_one(g, stand_in_p, nullptr, 0, {}, location{}, &t);
   for (const array& y : {all, number, later, placeholder(g, t)}) g.outputs.push_back(y.id());
   const vec<element_bits> bits{{0x3dcccccd}, {0x80000000}};  // 0.1 and -0.0

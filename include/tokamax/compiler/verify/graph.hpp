@@ -275,7 +275,7 @@ class graph_verifier {
   /// A branch takes the operands but for the first, and all branches return the same types.
   void check_branch(int i, int b) const {
     const node& n = g_[i];
-    const graph &body = g_.bodies[g_.words_of(n)[b]], &first = g_.bodies[g_.words_of(n)[0]];
+    const graph &body = body_of(g_, n, b), &first = body_of(g_, n, 0);
     if (body.inputs.count() + 1 != n.operand_count)
       fail(i, "inputs of the body", std::to_string(body.inputs.count()), std::to_string(n.operand_count - 1));
     for (int k = 1; k < n.operand_count; ++k) check_input_of(i, body, k - 1, type_of(n, k), false);
@@ -288,7 +288,7 @@ class graph_verifier {
   /// The bodies of a loop take all operands, and the last one returns the carries first, with their types.
   void check_loop(int i, int b, bool last) const {
     const node& n = g_[i];
-    const graph& body = g_.bodies[g_.words_of(n)[b]];
+    const graph& body = body_of(g_, n, b);
     const int carries = n.op->bodies.carries(g_.words_of(n));
     if (carries < 0 || carries > n.operand_count)
       fail(i, "carries", std::to_string(carries), "at most " + std::to_string(n.operand_count));

@@ -89,12 +89,13 @@ class plan_tables {
     const plan_step& st = p_.steps[s];
     if (st.kind != step_kind::call) return;
     if (st.region <= r || st.region_count < 1 || !holds(p_.region_count, st.region, st.region_count) ||
-        !holds(p_.number_count, st.numbers, st.number_count) || st.number_count < st.region_count)
+        !holds(p_.number_count, st.numbers, st.number_count) || !holds(p_.op_count, st.function, 1) ||
+        p_.ops[st.function]->attributes.bodies_in(p_.numbers + st.numbers) != st.region_count)
       fail(r, s, "bodies", std::to_string(st.region) + " and on", "regions after its own");
     for (int b = 0; b < st.region_count; ++b) {
       const int body = st.region + b;
       ++callers[count_of(body)];
-      const std::int64_t k = p_.numbers[st.numbers + b];
+      const std::int64_t k = p_.numbers[st.numbers + p_.ops[st.function]->attributes.body_place(b)];
       if (const graph* const g = graph_of(r); g && k >= 0 && k < g->bodies.count())
         graphs_[count_of(body)] = &g->bodies[k];
     }

@@ -30,8 +30,10 @@ constexpr std::int64_t steps_between(Start start, Stop stop, Step step) {
     return steps > static_cast<double>(n) ? n + 1 : n;
   }
 }
+/// May a number be a dynamic extent, or computed from one? A call outside of traces has none of these.
 template <arithmetic T>
 constexpr bool comes_of_extent(T v) {
+  if (!std::is_constant_evaluated() && !(ambient_graph && ambient_graph->dynamic)) return false;
   return v < T{} && static_cast<double>(v) < -0x1p48 && static_cast<double>(v) >= -0x1p63;
 }
 }  // namespace detail
