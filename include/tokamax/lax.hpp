@@ -16,6 +16,7 @@
 //   lax/elementwise/division.hpp       quotients and remainders of division toward zero, and clamp.
 //   lax/elementwise/elementwise.hpp    what all elementwise ops share: rules, promotion and broadcasting of operands.
 //   lax/elementwise/hyperbolic.hpp     the hyperbolic sine and cosine, and the inverses of hyperbolic functions.
+//   lax/elementwise/integer_power.hpp  powers of integers, which keep their low bits.
 //   lax/elementwise/logaddexp.hpp      sums of numbers given by their logarithms.
 //   lax/elementwise/scalar_math.hpp    the functions that element functions call, for one double.
 //   lax/elementwise/special.hpp        fused multiply-add, the inverse error function and the normal distribution.
@@ -58,6 +59,7 @@
 #include <tokamax/lax/elementwise/division.hpp>
 #include <tokamax/lax/elementwise/elementwise.hpp>
 #include <tokamax/lax/elementwise/hyperbolic.hpp>
+#include <tokamax/lax/elementwise/integer_power.hpp>
 #include <tokamax/lax/elementwise/logaddexp.hpp>
 #include <tokamax/lax/elementwise/scalar_math.hpp>
 #include <tokamax/lax/elementwise/special.hpp>

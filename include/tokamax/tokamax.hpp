@@ -1,113 +1,73 @@
 // tokamax/tokamax.hpp: what most programs use: arrays, operations, transformations, layers, optimizers, and the CPU.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   backend/cpu.hpp                                  all of backend/cpu.
-//   base.hpp                                         all of base.
-//   compiler.hpp                                     all of compiler.
-//   core.hpp                                         all of core.
-//   lax.hpp                                          all of lax.
-//   models.hpp                                       all of models.
-//   nn.hpp                                           all of nn.
-//   numpy/arange.hpp                                 numbers in order, and the identity matrix: arange and eye.
-//   numpy/clip.hpp                                   numbers held between two bounds.
-//   numpy/creation/matrices.hpp                      diagonals and triangles of matrices: eye, tri, tril, diag, trace, vander, tril_indices.
-//   numpy/creation/ranges.hpp                        numbers in order: arange with a step, linspace, logspace, geomspace, meshgrid.
-//   numpy/einsum.hpp                                 sums of products written as an equation, as transposes, sums and dot_generals.
-//   numpy/elementwise/arithmetic.hpp                 NumPy's arithmetic of two arrays: fmax, fmod, divmod, gcd, heaviside, rounding.
-//   numpy/elementwise/bits.hpp                       NumPy's names for logic and bits, and truth values packed into bytes.
-//   numpy/elementwise/exponential.hpp                logarithms to other bases, hypot, angles in degrees, and sinc.
-//   numpy/elementwise/parts.hpp                      signs, fractions and exponents of numbers, and what replaces NaN.
-//   numpy/elementwise/predicates.hpp                 questions about numbers: NaN, infinite, close, equal.
-//   numpy/elementwise/trigonometric.hpp              NumPy's names of inverse functions, and unwrap.
-//   numpy/floor_divide.hpp                           quotients and remainders of flooring division.
-//   numpy/indexing/at.hpp                            parts of arrays by any indices, x(...), and arrays with parts changed, x.at(...).set(y).
-//   numpy/indexing/choose.hpp                        elements by conditions and numbers: select, choose, piecewise, put_along_axis, delete.
-//   numpy/indexing/index_expression.hpp              what may stand between the parentheses of x(...): numbers, ranges, arrays, masks.
-//   numpy/indexing/plan.hpp                          indices of every kind, brought to one form: the rows of a table and their places.
-//   numpy/manipulation/axes.hpp                      the order and number of axes: moveaxis, squeeze, ravel, atleast_2d, broadcast_arrays.
-//   numpy/manipulation/flip.hpp                      elements in another order: flip, rot90, roll.
-//   numpy/manipulation/join.hpp                      arrays put together and taken apart: hstack, append, block, array_split, unstack.
-//   numpy/manipulation/pad.hpp                       elements added around an array: constants, copies of its edges, mirror images.
-//   numpy/manipulation/repeat.hpp                    copies of elements and of whole arrays: repeat, tile, resize.
-//   numpy/matmul.hpp                                 matrix products, batched and broadcast as NumPy does.
-//   numpy/reductions/cumulative.hpp                  running products and differences: cumulative_sum, nancumsum, diff, ediff1d.
-//   numpy/reductions/products.hpp                    counts, products, ranges and averages of elements: count_nonzero, ptp, std, average.
-//   numpy/sorting/order.hpp                          orders by several keys, partitions, and places in sorted arrays.
-//   numpy/statistics.hpp                             mean and variance.
-//   numpy/take.hpp                                   elements by index along one axis.
-//   numpy/take_along_axis.hpp                        one index per line of an array.
-//   numpy/where.hpp                                  one of two values by a condition.
-//   ops/activations.hpp                              the nonlinearities between layers.
-//   ops/attention.hpp                                scaled dot-product attention with grouped heads, biases, masks, windows and sinks.
-//   ops/attention/attention.hpp                      the op attention and its gradients, which devices have kernels for.
-//   ops/attention/fast_attention.hpp                 attention with the options that the op attention has, by that op.
-//   ops/attention/flex_blocks.hpp                    flex_attention block by block, in memory that grows with the lengths alone.
-//   ops/attention/flex_functions.hpp                 the score and mask functions of flex_attention, and what can be made of them.
-//   ops/attention/layout.hpp                         the attributes of attention, and the products with heads that are grouped by key.
-//   ops/attention/mask.hpp                           which keys a query sees, as a value: ranges, windows, chunks, segments, and their unions.
-//   ops/attention/mask_operands.hpp                  a mask as attributes and operands of the op attention, small ones where it can be.
-//   ops/attention/operands.hpp                       checks the arrays of dot_product_attention, and gives them one batch axis.
-//   ops/attention/options.hpp                        how dot_product_attention is asked to behave.
-//   ops/attention/partial_attention.hpp              attention to a part of the keys, and how such parts become one result.
-//   ops/attention/plain.hpp                          attention in plain ops, with everything that may be done to its scores.
-//   ops/attention/window.hpp                         how far around its own position a query sees.
-//   ops/attention/with_options.hpp                   attention with any options in plain ops, from arrays with any batch axes.
-//   ops/cross_entropy.hpp                            the loss of classification, without a table of probabilities in memory.
-//   ops/gated_linear_unit.hpp                        a product of two projections, one of them after an activation.
-//   ops/layer_norm.hpp                               normalise an axis to zero mean and unit variance.
-//   ops/layer_norm_across.hpp                        layer_norm of an axis with long rows after it, as one op.
-//   ops/linear_cross_entropy.hpp                     the loss of a last layer and its softmax, without all logits in memory.
-//   ops/linear_softmax_cross_entropy.hpp             the loss of a language model from its last layer's input to one number.
-//   ops/piecewise_activations.hpp                    activations of few operations: hard_tanh, hard_sigmoid, celu, mish, glu, squareplus.
-//   ops/rms_norm.hpp                                 scale an axis to a root mean square of one.
-//   ops/rotary_embedding.hpp                         turn pairs of features by angles that grow with the position.
-//   ops/softmax.hpp                                  softmax, log_softmax and logsumexp, stable for large values.
-//   ops/standardize.hpp                              arrays of mean 0 and variance 1, without parameters.
-//   optim.hpp                                        all of optim.
-//   random.hpp                                       all of random.
-//   runtime.hpp                                      all of runtime.
-//   train.hpp                                        all of train.
-//   transforms/arguments.hpp                         how transformations select and check the arguments of a function.
-//   transforms/associative_scan.hpp                  all prefixes of a sequence under an associative function, in few large steps.
-//   transforms/body.hpp                              functions as bodies of ops: how they are traced, differentiated and batched.
-//   transforms/callback.hpp                          lets a program call functions on the host while it runs.
-//   transforms/collectives.hpp                       how entries of a named axis communicate: all_gather, psum, pmean, axis_index.
-//   transforms/compute_dtype.hpp                     copy a program of f32 into a narrower dtype, except for sums of many numbers.
-//   transforms/control_flow/array_function.hpp       what loops see of the functions that they repeat: arrays to arrays.
-//   transforms/control_flow/cond.hpp                 one of two functions, or of several, chosen when the program runs.
-//   transforms/control_flow/cond_rules.hpp           the op that runs one of several bodies, its derivatives and batches, and how it runs.
-//   transforms/control_flow/custom_linear_solve.hpp  solutions of linear systems that are differentiated as such.
-//   transforms/control_flow/custom_root.hpp          roots of functions that are differentiated as such.
-//   transforms/control_flow/fori_loop.hpp            a loop over the integers from one bound to another.
-//   transforms/control_flow/scan.hpp                 a loop over the leading axis whose body is traced once.
-//   transforms/control_flow/scan_rules.hpp           the scan op and its derivative and batching rules.
-//   transforms/control_flow/scan_run.hpp             how a scan runs its body.
-//   transforms/control_flow/scan_unroll.hpp          a scan in which one step of the loop does several steps.
-//   transforms/control_flow/while_loop.hpp           a loop that goes on while a predicate holds.
-//   transforms/control_flow/while_rules.hpp          the while_loop op, its forward mode and batches, and how it runs.
-//   transforms/cost_analysis.hpp                     how much a function computes and how much memory it accesses.
-//   transforms/custom_batching/custom_vmap.hpp       functions with a batch rule of their own.
-//   transforms/custom_jvp.hpp                        functions with a derivative of their own.
-//   transforms/custom_rules.hpp                      the parts that custom_jvp and custom_vjp share.
-//   transforms/custom_vjp.hpp                        functions with a gradient of their own.
-//   transforms/debug_print.hpp                       values printed while a program runs.
-//   transforms/eval_shape.hpp                        the types and the graph of a function, without computing it: eval_shape, make_graph.
-//   transforms/grad.hpp                              gradients of functions on trees.
-//   transforms/jacobian.hpp                          whole Jacobians and Hessians: jacfwd, jacrev, hessian.
-//   transforms/jvp.hpp                               the derivative of a function along a direction.
-//   transforms/linear_function.hpp                   the linear part of a derivative, as a function that can be called many times.
-//   transforms/linear_transpose.hpp                  the transpose of a function that is linear.
-//   transforms/linearize.hpp                         a function's value together with its derivative there as a function.
-//   transforms/map.hpp                               calls a function for each entry of a sequence, one after the other or a few at a time.
-//   transforms/passes/backward.hpp                   reverse mode as a pass over the node table.
-//   transforms/passes/batch.hpp                      vectorisation as a pass over the node table. The batch axis is always the first one.
-//   transforms/passes/forward.hpp                    forward mode as a pass over the node table.
-//   transforms/precision.hpp                         choose the number formats in which a function computes, without changing the function.
-//   transforms/remat.hpp                             computes a function again in the backward pass instead of keeping its values in memory.
-//   transforms/remat/checkpoint_name.hpp             names of values, by which policies of remat choose.
-//   transforms/remat/policies.hpp                    which values remat keeps: those of products, those with names, or some of both.
-//   transforms/vjp.hpp                               a function's value together with the transpose of its derivative.
-//   transforms/vmap.hpp                              a function of one example as a function of a batch.
+//   backend/cpu.hpp                       all of backend/cpu.
+//   base.hpp                              all of base.
+//   compiler.hpp                          all of compiler.
+//   core.hpp                              all of core.
+//   lax.hpp                               all of lax.
+//   models.hpp                            all of models.
+//   nn.hpp                                all of nn.
+//   numpy/arange.hpp                      numbers in order, and the identity matrix: arange and eye.
+//   numpy/clip.hpp                        numbers held between two bounds.
+//   numpy/creation/matrices.hpp           diagonals and triangles of matrices: eye, tri, tril, diag, trace, vander, tril_indices.
+//   numpy/creation/ranges.hpp             numbers in order: arange with a step, linspace, logspace, geomspace, meshgrid.
+//   numpy/einsum.hpp                      sums of products written as an equation, as transposes, sums and dot_generals.
+//   numpy/elementwise/arithmetic.hpp      NumPy's arithmetic of two arrays: fmax, fmod, divmod, gcd, heaviside, rounding.
+//   numpy/elementwise/bits.hpp            NumPy's names for logic and bits, and truth values packed into bytes.
+//   numpy/elementwise/exponential.hpp     logarithms to other bases, hypot, angles in degrees, and sinc.
+//   numpy/elementwise/parts.hpp           signs, fractions and exponents of numbers, and what replaces NaN.
+//   numpy/elementwise/predicates.hpp      questions about numbers: NaN, infinite, close, equal.
+//   numpy/elementwise/trigonometric.hpp   NumPy's names of inverse functions, and unwrap.
+//   numpy/floor_divide.hpp                quotients and remainders of flooring division.
+//   numpy/indexing/at.hpp                 parts of arrays by any indices, x(...), and arrays with parts changed, x.at(...).set(y).
+//   numpy/indexing/choose.hpp             elements by conditions and numbers: select, choose, piecewise, put_along_axis, delete.
+//   numpy/indexing/index_expression.hpp   what may stand between the parentheses of x(...): numbers, ranges, arrays, masks.
+//   numpy/indexing/plan.hpp               indices of every kind, brought to one form: the rows of a table and their places.
+//   numpy/manipulation/axes.hpp           the order and number of axes: moveaxis, squeeze, ravel, atleast_2d, broadcast_arrays.
+//   numpy/manipulation/flip.hpp           elements in another order: flip, rot90, roll.
+//   numpy/manipulation/join.hpp           arrays put together and taken apart: hstack, append, block, array_split, unstack.
+//   numpy/manipulation/pad.hpp            elements added around an array: constants, copies of its edges, mirror images.
+//   numpy/manipulation/repeat.hpp         copies of elements and of whole arrays: repeat, tile, resize.
+//   numpy/matmul.hpp                      matrix products, batched and broadcast as NumPy does.
+//   numpy/reductions/cumulative.hpp       running products and differences: cumulative_sum, nancumsum, diff, ediff1d.
+//   numpy/reductions/products.hpp         counts, products, ranges and averages of elements: count_nonzero, ptp, std, average.
+//   numpy/sorting/order.hpp               orders by several keys, partitions, and places in sorted arrays.
+//   numpy/statistics.hpp                  mean and variance.
+//   numpy/take.hpp                        elements by index along one axis.
+//   numpy/take_along_axis.hpp             one index per line of an array.
+//   numpy/where.hpp                       one of two values by a condition.
+//   ops/activations.hpp                   the nonlinearities between layers.
+//   ops/attention.hpp                     scaled dot-product attention with grouped heads, biases, masks, windows and sinks.
+//   ops/attention/attention.hpp           the op attention and its gradients, which devices have kernels for.
+//   ops/attention/fast_attention.hpp      attention with the options that the op attention has, by that op.
+//   ops/attention/flex_blocks.hpp         flex_attention block by block, in memory that grows with the lengths alone.
+//   ops/attention/flex_functions.hpp      the score and mask functions of flex_attention, and what can be made of them.
+//   ops/attention/layout.hpp              the attributes of attention, and the products with heads that are grouped by key.
+//   ops/attention/mask.hpp                which keys a query sees, as a value: ranges, windows, chunks, segments, and their unions.
+//   ops/attention/mask_operands.hpp       a mask as attributes and operands of the op attention, small ones where it can be.
+//   ops/attention/operands.hpp            checks the arrays of dot_product_attention, and gives them one batch axis.
+//   ops/attention/options.hpp             how dot_product_attention is asked to behave.
+//   ops/attention/partial_attention.hpp   attention to a part of the keys, and how such parts become one result.
+//   ops/attention/plain.hpp               attention in plain ops, with everything that may be done to its scores.
+//   ops/attention/window.hpp              how far around its own position a query sees.
+//   ops/attention/with_options.hpp        attention with any options in plain ops, from arrays with any batch axes.
+//   ops/cross_entropy.hpp                 the loss of classification, without a table of probabilities in memory.
+//   ops/gated_linear_unit.hpp             a product of two projections, one of them after an activation.
+//   ops/layer_norm.hpp                    normalise an axis to zero mean and unit variance.
+//   ops/layer_norm_across.hpp             layer_norm of an axis with long rows after it, as one op.
+//   ops/linear_cross_entropy.hpp          the loss of a last layer and its softmax, without all logits in memory.
+//   ops/linear_softmax_cross_entropy.hpp  the loss of a language model from its last layer's input to one number.
+//   ops/piecewise_activations.hpp         activations of few operations: hard_tanh, hard_sigmoid, celu, mish, glu, squareplus.
+//   ops/rms_norm.hpp                      scale an axis to a root mean square of one.
+//   ops/rotary_embedding.hpp              turn pairs of features by angles that grow with the position.
+//   ops/softmax.hpp                       softmax, log_softmax and logsumexp, stable for large values.
+//   ops/standardize.hpp                   arrays of mean 0 and variance 1, without parameters.
+//   optim.hpp                             all of optim.
+//   random.hpp                            all of random.
+//   runtime.hpp                           all of runtime.
+//   train.hpp                             all of train.
+//   transforms.hpp                        all of transforms.
 //
 // Further headers, which programs include beside it:
 //
@@ -125,7 +85,6 @@
 //   profile.hpp           all of profile. A program includes it where it looks at itself.
 //   quant.hpp             all of quant.
 //   scipy.hpp             all of scipy.
-//   transforms.hpp        all of transforms.
 #pragma once
 
 #include <tokamax/backend/cpu.hpp>
@@ -194,46 +153,6 @@
 #include <tokamax/random.hpp>
 #include <tokamax/runtime.hpp>
 #include <tokamax/train.hpp>
-#include <tokamax/transforms/arguments.hpp>
-#include <tokamax/transforms/associative_scan.hpp>
-#include <tokamax/transforms/body.hpp>
-#include <tokamax/transforms/callback.hpp>
-#include <tokamax/transforms/collectives.hpp>
-#include <tokamax/transforms/compute_dtype.hpp>
-#include <tokamax/transforms/control_flow/array_function.hpp>
-#include <tokamax/transforms/control_flow/cond.hpp>
-#include <tokamax/transforms/control_flow/cond_rules.hpp>
-#include <tokamax/transforms/control_flow/custom_linear_solve.hpp>
-#include <tokamax/transforms/control_flow/custom_root.hpp>
-#include <tokamax/transforms/control_flow/fori_loop.hpp>
-#include <tokamax/transforms/control_flow/scan.hpp>
-#include <tokamax/transforms/control_flow/scan_rules.hpp>
-#include <tokamax/transforms/control_flow/scan_run.hpp>
-#include <tokamax/transforms/control_flow/scan_unroll.hpp>
-#include <tokamax/transforms/control_flow/while_loop.hpp>
-#include <tokamax/transforms/control_flow/while_rules.hpp>
-#include <tokamax/transforms/cost_analysis.hpp>
-#include <tokamax/transforms/custom_batching/custom_vmap.hpp>
-#include <tokamax/transforms/custom_jvp.hpp>
-#include <tokamax/transforms/custom_rules.hpp>
-#include <tokamax/transforms/custom_vjp.hpp>
-#include <tokamax/transforms/debug_print.hpp>
-#include <tokamax/transforms/eval_shape.hpp>
-#include <tokamax/transforms/grad.hpp>
-#include <tokamax/transforms/jacobian.hpp>
-#include <tokamax/transforms/jvp.hpp>
-#include <tokamax/transforms/linear_function.hpp>
-#include <tokamax/transforms/linear_transpose.hpp>
-#include <tokamax/transforms/linearize.hpp>
-#include <tokamax/transforms/map.hpp>
-#include <tokamax/transforms/passes/backward.hpp>
-#include <tokamax/transforms/passes/batch.hpp>
-#include <tokamax/transforms/passes/forward.hpp>
-#include <tokamax/transforms/precision.hpp>
-#include <tokamax/transforms/remat.hpp>
-#include <tokamax/transforms/remat/checkpoint_name.hpp>
-#include <tokamax/transforms/remat/policies.hpp>
-#include <tokamax/transforms/vjp.hpp>
-#include <tokamax/transforms/vmap.hpp>
+#include <tokamax/transforms.hpp>
 
 #include <tokamax/core/generated/declared_elsewhere.hpp>

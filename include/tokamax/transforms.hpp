@@ -40,10 +40,6 @@
 //   transforms/remat.hpp                             computes a function again in the backward pass instead of keeping its values in memory.
 //   transforms/remat/checkpoint_name.hpp             names of values, by which policies of remat choose.
 //   transforms/remat/policies.hpp                    which values remat keeps: those of products, those with names, or some of both.
-//   transforms/rewrite/fold_leaves.hpp               merges leaves that a program only uses together: a matrix and its adapter.
-//   transforms/rewrite/leaf_cut.hpp                  a program cut in two: what makes new leaves of an argument, and what uses them.
-//   transforms/rewrite/rewrite.hpp                   a function whose first argument a pass over its program has changed.
-//   transforms/rewrite/rewritten.hpp                 an argument whose leaves a pass has replaced by others.
 //   transforms/vjp.hpp                               a function's value together with the transpose of its derivative.
 //   transforms/vmap.hpp                              a function of one example as a function of a batch.
 #pragma once
@@ -87,9 +83,5 @@
 #include <tokamax/transforms/remat.hpp>
 #include <tokamax/transforms/remat/checkpoint_name.hpp>
 #include <tokamax/transforms/remat/policies.hpp>
-#include <tokamax/transforms/rewrite/fold_leaves.hpp>
-#include <tokamax/transforms/rewrite/leaf_cut.hpp>
-#include <tokamax/transforms/rewrite/rewrite.hpp>
-#include <tokamax/transforms/rewrite/rewritten.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>

@@ -62,6 +62,10 @@ struct all_kernels {
   kernel_takes operator()(const op& o) const { return kernel_table_of<cpu_tag>().find(o).takes; }
 };
 bool has_kernel(const op& o) { return kernel_table_of<cpu_tag>().find(o).run != nullptr; }
+struct every_kernel final : device_facts {
+  bool has_kernel(const op& o) const override { return kernel_table_of<cpu_tag>().find(o).run != nullptr; }
+  kernel_takes takes(const op& o) const override { return all_kernels{}(o); }
+};
 
 /// A program after each pass. It can be copied, to be broken.
 struct made {
@@ -82,7 +86,7 @@ struct made {
   }
   void verify() const {
     verify_graph(traced);
-    verify_lowered(lowered, has_kernel, all_kernels{});
+    verify_lowered(lowered, every_kernel());
     verify_plan(view(p), takes.data(), &lowered);
   }
 };
@@ -110,7 +114,7 @@ node& find(graph& g, std::string_view name, int nth = 0) {
 int& operand(graph& g, node& n, int k) { return g.operands[n.first_operand + k]; }
 std::int64_t& word(graph& g, node& n, int k) { return g.words[n.first_word + k]; }
 int id_of(graph& g, const node& n) { return static_cast<int>(&n - g.nodes.data()); }
-graph& body(graph& g, std::string_view name, int b = 0) { return g.bodies[word(g, find(g, name), b)]; }
+graph& body(graph& g, std::string_view name, int b = 0) { return body_of(g, find(g, name), b); }
 
 /// The step of a kernel by its name, or the loop with this op.
 plan_step& find(plan& p, std::string_view name, int nth = 0) {

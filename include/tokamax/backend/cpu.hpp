@@ -96,6 +96,7 @@
 //   backend/cpu/vector/narrow.hpp                 registers of 32 bits a lane from numbers of 8 bits and bfloat16, and back.
 //   backend/cpu/vector/pack.hpp                   a register of any element type, for types that do not fit into 32-bit lanes.
 //   backend/cpu/vector/prefetch.hpp               loads memory into caches before it is needed.
+//   backend/cpu/vector/register_function.hpp      the functions of elementwise ops on SIMD registers.
 //   backend/cpu/vector/rows.hpp                   loops over the rows of a matrix and the vectors of a row, and folds along a row.
 //   backend/cpu/vector/simd.hpp                   the vector types of the CPU kernels, at the architecture the file is compiled for.
 //   backend/cpu/vector/thread_pool.hpp            teams of threads that share the chunks of loops; in between they spin briefly, then sleep.

@@ -29,6 +29,7 @@
 //   backend/cuda/cudnn_graph.hpp         graphs of operations that cuDNN runs as one kernel, by one of its engines.
 //   backend/cuda/device.hpp              NVIDIA GPUs as device values, and the tag that their kernels are overloaded on.
 //   backend/cuda/device_clock.hpp        the times of a GPU's work by its own clock, as times of the host.
+//   backend/cuda/done_event.hpp          the end of some work of a GPU.
 //   backend/cuda/driver.hpp              the functions of the CUDA driver that the backend calls.
 //   backend/cuda/execute.hpp             ties programs and eager calls to the GPUs, their kernels and their loops.
 //   backend/cuda/instance.hpp            one GPU: its stream, its memory, its compiled code, and events.

@@ -277,9 +277,7 @@ class freezer {
     e.effect_count = g.effects.count();
     vec<int> map(g.nodes.size(), -1);
     vec<int> bodies;
-    scope_numbers number(g, scopes_);
-    node_scope last;  // neighbours often have the same one
-    short scope = 0;
+    scope_numbers scopes(g, scopes_);
     int nodes = n_.nodes, operands = n_.operands, words = n_.words;
     for (int i = 0; i < g.count(); ++i) {
       if (!live[i]) continue;
@@ -287,11 +285,7 @@ class freezer {
       frozen_node& to = f_.nodes[nodes];
       to.type = static_cast<short>(types_[from.type]);
       to.where = from.where;
-      if (from.op && (from.scope.name != last.name || from.scope.decisions != last.decisions)) {
-        last = from.scope;
-        scope = static_cast<short>(number(last));
-      }
-      if (from.op) to.scope = scope;  // only a trace needs the paths of inputs
+      if (from.op) to.scope = static_cast<short>(scopes(from.scope));  // only a trace needs the paths of inputs
       to.first_operand = operands - e.operands;
       to.operand_count = from.operand_count;
       for (int k = from.first_operand, end = k + from.operand_count; k < end; ++k)

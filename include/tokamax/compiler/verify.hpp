@@ -5,11 +5,20 @@
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/compiler/plan.hpp>       // plan_view
 
-#include <functional>  // function
-
 namespace tokamax {
 
 struct graph;
+struct op;
+
+/// What a device has for the ops of a lowered graph.
+class device_facts {
+ public:
+  virtual bool has_kernel(const op&) const = 0;
+  virtual kernel_takes takes(const op&) const = 0;
+
+ protected:
+  ~device_facts() = default;
+};
 
 /// Is each program verified when it is made? The variable TOKAMAX_VERIFY=1 of the environment asks for it, and
 /// `verify_programs`. A program that is known while compiling is verified at its first call, others after each pass.
@@ -32,8 +41,7 @@ void verify_graph(const graph& g);
 
 /// The same for a lowered graph: types may also be those of operands that products round, and of joined sums. Markers are gone,
 /// and so is each op that has a meaning in smaller ops and no kernel on the device.
-void verify_lowered(const graph& g, std::function<bool(const op&)> has_kernel,
-                    std::function<kernel_takes(const op&)> takes);
+void verify_lowered(const graph& g, const device_facts& device);
 
 /// Checks a plan:
 ///
@@ -80,9 +88,7 @@ TOKAMAX_COMPILED_ONCE void verify_programs(bool on) {
 }
 
 TOKAMAX_COMPILED_ONCE void verify_graph(const graph& g) { detail::graph_verifier(g, nullptr).run(); }
-TOKAMAX_COMPILED_ONCE void verify_lowered(const graph& g, std::function<bool(const op&)> has_kernel,
-                                          std::function<kernel_takes(const op&)> takes) {
-  const detail::device_facts device{std::move(has_kernel), std::move(takes)};
+TOKAMAX_COMPILED_ONCE void verify_lowered(const graph& g, const device_facts& device) {
   detail::graph_verifier(g, &device).run();
 }
 TOKAMAX_COMPILED_ONCE void verify_plan(const plan_view& p, const kernel_takes* takes, const graph* lowered) {

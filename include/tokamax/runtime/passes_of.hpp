@@ -60,8 +60,15 @@ inline std::string groups_text(const graph& g, const fusion& f) {
 
 TOKAMAX_COMPILED_ONCE std::vector<program_stage> passes_of(const graph& traced, const kernel_table& kernels) {
   std::vector<program_stage> stages{{"trace", to_text(traced), to_dot(traced)}};
-  const auto p = detail::owned_program::make(
-      traced, kernels, [&](const char* pass, const graph& g) { stages.push_back({pass, to_text(g), to_dot(g)}); });
+  class writer final : public detail::owned_program::pass_viewer {
+   public:
+    explicit writer(std::vector<program_stage>& to) : to_(to) {}
+    void after(const char* pass, const graph& g) override { to_.push_back({pass, to_text(g), to_dot(g)}); }
+
+   private:
+    std::vector<program_stage>& to_;
+  } writes(stages);
+  const auto p = detail::owned_program::make(traced, kernels, &writes);
   const fusion groups(p->lowered);
   stages.push_back({"fuse", detail::groups_text(p->lowered, groups), to_dot(p->lowered, groups)});
   stages.push_back({"plan", to_text(view(p->tables)), to_dot(view(p->tables))});

@@ -13,8 +13,7 @@
 #include <tokamax/runtime/runner_pool.hpp>    // runner_pool
 #include <tokamax/runtime/symbol_values.hpp>  // symbol_values
 
-#include <functional>  // function
-#include <memory>      // unique_ptr, addressof
+#include <memory>  // unique_ptr, addressof
 
 #if defined(TOKAMAX_COMPILED_ONCE)
   #include <tokamax/core/memory/fork_mutexes.hpp>  // fork_mutexes
@@ -45,9 +44,15 @@ struct owned_program {
   std::vector<handle> captured;  ///< buffers that the trace closed over; they follow the arguments as inputs
 
   /// Is told of the graph that a pass has made.
-  using pass_viewer = std::function<void(const char* pass, const graph& g)>;
+  class pass_viewer {
+   public:
+    virtual void after(const char* pass, const graph& g) = 0;
+
+   protected:
+    ~pass_viewer() = default;
+  };
   static std::unique_ptr<owned_program> make(const graph& traced, const kernel_table& kernels,
-                                             const pass_viewer& after = {});
+                                             pass_viewer* viewer = nullptr);
 
  private:
   /// Turns captured data into further inputs, so that the passes need not know about it.
@@ -57,7 +62,7 @@ struct owned_program {
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const graph& traced, const kernel_table& table,
-                                                                         const pass_viewer& after) {
+                                                                         pass_viewer* viewer) {
   auto p = std::make_unique<owned_program>();
   const auto has_kernel = [&](const op& o) { return table.find(o).run; };
   const bool verifies = verifies_programs();
@@ -66,9 +71,9 @@ TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const g
     lower(p->lowered, traced, has_kernel);
   else
     lower(p->lowered, with_captures_as_inputs(traced, p->captured), has_kernel);
-  if (after) after("lower", p->lowered);
+  if (viewer) viewer->after("lower", p->lowered);
   if (table.joins_sums) join_sums(p->lowered, taken_by_table{table});
-  if (after && table.joins_sums) after("join_sums", p->lowered);
+  if (viewer && table.joins_sums) viewer->after("join_sums", p->lowered);
   p->tables =
       make_plan(p->lowered, taken_by_table{table, table.computes_again, table.groups_loops}, one_of_each_symbol);
   if (verifies) p->verify(table);
@@ -95,10 +100,19 @@ TOKAMAX_COMPILED_ONCE std::unique_ptr<owned_program> owned_program::make(const g
 }
 
 TOKAMAX_COMPILED_ONCE void owned_program::verify(const kernel_table& table) const {
-  const taken_by_table taken{table};
-  verify_lowered(lowered, [&](const op& o) { return table.find(o).run != nullptr; }, taken);
+  class facts_of_table final : public device_facts {
+   public:
+    explicit facts_of_table(const kernel_table& t) : table_(t) {}
+    bool has_kernel(const op& o) const override { return table_.find(o).run != nullptr; }
+    kernel_takes takes(const op& o) const override { return taken_by_table{table_}(o); }
+
+   private:
+    const kernel_table& table_;
+  };
+  const facts_of_table facts(table);
+  verify_lowered(lowered, facts);
   std::vector<kernel_takes> takes;
-  for (const op* o : tables.ops) takes.push_back(taken(*o));
+  for (const op* o : tables.ops) takes.push_back(facts.takes(*o));
   verify_plan(view(tables), takes.data(), &lowered);
 }
 TOKAMAX_COMPILED_ONCE graph owned_program::with_captures_as_inputs(const graph& traced, std::vector<handle>& captured) {

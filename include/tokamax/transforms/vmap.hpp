@@ -167,6 +167,7 @@ struct vmap_function {
             t.shape = {};
             for (int i = 1; i < b.rank(); ++i) t.shape.push_back(b.extent(i));
             examples.push_back(placeholder(g, t));
+            g.nodes[examples.back().id()].scope = {detail::leaf_path(g, b.id()), 0};  // layers find their names by it
             batches.push_back(b);
             static_cast<array&>(a) = examples.back();
           },

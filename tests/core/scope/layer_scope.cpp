@@ -42,13 +42,14 @@ constexpr auto grads = [](const network& f, const batch& x) { return tk::grad(lo
 /// The names of the nodes of an op, in order, joined by spaces.
 std::string names_of(const tk::graph& g, std::string_view op) {
   std::string all;
+  bool first = true;
   const std::vector<char> live = [&] {
     const tk::vec<char> l = tk::live_nodes(g);
     return std::vector<char>(l.begin(), l.end());
   }();
   for (int i = 0; i < g.count(); ++i)
     if (live[static_cast<std::size_t>(i)] && g[i].op && g[i].op->name == op)
-      all.append(all.empty() ? "" : " ").append(g.name_of(g[i]).view());
+      all.append(std::exchange(first, false) ? "" : " ").append(g.name_of(g[i]).view());
   return all;
 }
 constexpr const char* products = "blocks[0].up blocks[0].down blocks[1].up blocks[1].down out";

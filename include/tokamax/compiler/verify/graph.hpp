@@ -12,18 +12,11 @@
   #include <tokamax/core/effect.hpp>            // has_effect
   #include <tokamax/core/graph/inline.hpp>      // live_nodes
 
-  #include <functional>  // function
-  #include <map>         // map
-  #include <string>      // string
-  #include <vector>      // vector
+  #include <map>     // map
+  #include <string>  // string
+  #include <vector>  // vector
 
 namespace tokamax::detail {
-
-/// What a device has for the ops of a lowered graph.
-struct device_facts {
-  std::function<bool(const op&)> has_kernel;
-  std::function<kernel_takes(const op&)> takes;
-};
 
 /// One graph, traced or lowered. Its checks throw at the first fault, in the order of the nodes, so that a check may rely on all
 /// that were made before: operands are known to be earlier nodes when their types are asked for.
@@ -137,9 +130,10 @@ class graph_verifier {
       case attribute_kind::axes:
       case attribute_kind::permutation:
         return after(w + 1, *w, max_rank);
-      case attribute_kind::type:
+      case attribute_kind::type:  // dtype, weakness, and a shape
         if (end - w < 3) refuse("no words", "those of a type");
-        return after(w + 3, w[2], max_rank);
+        w += 2;
+        return after(w + 1, *w, max_rank);
       case attribute_kind::text:
       case attribute_kind::axis_name:
         if (*w < 0 || *w > 8 * (end - w)) refuse(std::to_string(*w) + " characters", "those of a text");
@@ -163,10 +157,11 @@ class graph_verifier {
     if (n.word_count != wanted || n.operand_count != 0)
       fail(i, "elements", std::to_string(n.word_count) + " words", std::to_string(wanted));
     if (n.op != &captured_p) return;
-    const std::int64_t k = *g_.words_of(n);
+    const std::int64_t k =
+        static_cast<std::int64_t>(constant_bits(g_, n).value);  // its number among the captured arrays
     if (k < 0 || k >= g_.captured.count()) fail(i, "captured array", std::to_string(k), "one of the graph");
-    if (g_.captured[k] && static_cast<std::int64_t>(g_.captured[k]->bytes) < bytes)
-      fail(i, "captured array", std::to_string(g_.captured[k]->bytes) + " bytes", text_of(n.type));
+    if (const handle& data = captured_data_of(g_, n); data && static_cast<std::int64_t>(data->bytes) < bytes)
+      fail(i, "captured array", std::to_string(data->bytes) + " bytes", text_of(n.type));
   }
 
   // --- types
@@ -233,7 +228,7 @@ class graph_verifier {
     if (from < 0 || !g_[from].op || !g_[from].op->infer_all)
       fail(i, "operand", "another", "a node with several results");
     const types& all = results_[static_cast<std::size_t>(from)];
-    const std::int64_t k = *g_.words_of(n);
+    const int k = picked_output(g_, n);
     if (k < 0 || k >= all.count())
       fail(i, "number of the result", std::to_string(k), "one below " + std::to_string(all.count()));
     if (all[k] == n.type) return;

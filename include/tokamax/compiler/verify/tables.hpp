@@ -247,10 +247,11 @@ class plan_tables {
     const node& n = g[st.node];
     if (n.op != p_.ops[st.function] || n.operand_count != st.in_count || n.word_count != st.number_count)
       fail(r, s, "op", std::string(p_.ops[st.function]->name), name_of_node(g, st.node).name);
+    words planned(p_.numbers + st.numbers, static_cast<std::size_t>(st.number_count)), traced;
+    append_words(traced, g, n);
     for (int k = 0; k < n.word_count; ++k)
-      if (g.words_of(n)[k] != p_.numbers[st.numbers + k])
-        fail(r, s, "attribute word " + std::to_string(k), std::to_string(p_.numbers[st.numbers + k]),
-             std::to_string(g.words_of(n)[k]));
+      if (traced[k] != planned[k])
+        fail(r, s, "attribute word " + std::to_string(k), std::to_string(planned[k]), std::to_string(traced[k]));
     for (int k = 0; k < st.in_count; ++k) check_type(r, s, k, g[g.operand(n, k)].type);
     if (!n.op->infer_all) check_type(r, s, st.in_count, n.type);
   }

@@ -44,17 +44,17 @@ struct scope_list {
   /// The number of a scope, which is looked for among the first `known` ones.
   constexpr int find_or_add(scope_view s, int known) {
     if (s.name.empty() && s.implementations.empty()) return 0;
-    const auto length = static_cast<int>(s.name.size()), whole = length + static_cast<int>(s.implementations.size());
+    const auto length = static_cast<int>(s.name.size()), all = length + static_cast<int>(s.implementations.size());
     for (int k = 0; k < known; ++k) {
       const scope_range& r = ranges[k];
-      if (r.name_end - r.begin != length || r.end - r.begin != whole) continue;
+      if (r.name_end - r.begin != length || r.end - r.begin != all) continue;
       const scope_view there = view()[k + 1];
       if (there.name == s.name && there.implementations == s.implementations) return k + 1;
     }
     const int begin = chars.count();
     for (const char c : s.name) chars.push_back(c);
     for (const char c : s.implementations) chars.push_back(c);
-    ranges.push_back({begin, begin + length, begin + whole});
+    ranges.push_back({begin, begin + length, begin + all});
     return ranges.count();
   }
 };

@@ -113,7 +113,7 @@ constexpr void check_error(const checkify_error& e, source_line l = source_line:
   const array payload = dynamic_index_in_dim(
       reshape(e.payload, {e.code.size(), e.payload.extent(e.payload.rank() - 1)}, l), last, 0, false);
   const arrays in{code == array(0), code, payload};
-  bind_all(check_p, in.data(), in.count(), {static_cast<std::int64_t>(detail::check_kind::error_value)}, l);
+  bind_all(check_p, in.data(), in.count(), pack(detail::check_attributes{detail::check_kind::error_value, {}}), l);
 }
 
 }  // namespace tokamax

@@ -1,6 +1,6 @@
 // tokamax/transforms/rewrite/fold_leaves.hpp: merges leaves that a program only uses together: a matrix and its adapter.
 // SPDX-License-Identifier: Apache-2.0
-// umbrella: not tokamax.hpp (few programs change what they take)
+// umbrella: no (few programs change what they take)
 // tested by tests/transforms/rewrite/rewrite.cpp
 #pragma once
 

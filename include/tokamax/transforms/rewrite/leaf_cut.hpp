@@ -1,6 +1,6 @@
 // tokamax/transforms/rewrite/leaf_cut.hpp: a program cut in two: what makes new leaves of an argument, and what uses them.
 // SPDX-License-Identifier: Apache-2.0
-// umbrella: not tokamax.hpp (few programs change what they take)
+// umbrella: no (few programs change what they take)
 // tested by tests/transforms/rewrite/rewrite.cpp
 #pragma once
 

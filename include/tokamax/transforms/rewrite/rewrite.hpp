@@ -1,6 +1,6 @@
 // tokamax/transforms/rewrite/rewrite.hpp: a function whose first argument a pass over its program has changed.
 // SPDX-License-Identifier: Apache-2.0
-// umbrella: not tokamax.hpp (few programs change what they take)
+// umbrella: no (few programs change what they take)
 #pragma once
 
 #include <tokamax/core/trace.hpp>                    // in_trace

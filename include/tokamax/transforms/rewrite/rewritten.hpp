@@ -1,6 +1,6 @@
 // tokamax/transforms/rewrite/rewritten.hpp: an argument whose leaves a pass has replaced by others.
 // SPDX-License-Identifier: Apache-2.0
-// umbrella: not tokamax.hpp (few programs change what they take)
+// umbrella: no (few programs change what they take)
 // tested by tests/transforms/rewrite/rewrite.cpp
 #pragma once
 
