@@ -107,6 +107,8 @@ class graph_verifier {
         if (f.fixed == fixed) w = check_field(i, f, w, end);
     return w;
   }
+  /// The same for one attribute. Lists and texts begin with their length, which may be any number here, and must not lead
+  /// beyond the words of the node.
   const std::int64_t* check_field(int i, const attribute_field& f, const std::int64_t* w,
                                   const std::int64_t* end) const {
     const auto refuse = [&](const std::string& found, const char* expected) {
@@ -126,7 +128,7 @@ class graph_verifier {
       case attribute_kind::dtype:
         if (*w < 0 || *w >= dtype_count) refuse(std::to_string(*w), "a dtype");
         return w + 1;
-      case attribute_kind::shape:
+      case attribute_kind::shape:  // the number of entries, then the entries
       case attribute_kind::axes:
       case attribute_kind::permutation:
         return after(w + 1, *w, max_rank);
@@ -134,17 +136,17 @@ class graph_verifier {
         if (end - w < 3) refuse("no words", "those of a type");
         w += 2;
         return after(w + 1, *w, max_rank);
-      case attribute_kind::text:
+      case attribute_kind::text:  // the number of characters, then eight of them in each word
       case attribute_kind::axis_name:
         if (*w < 0 || *w > 8 * (end - w)) refuse(std::to_string(*w) + " characters", "those of a text");
         return after(w, words_of_text(*w), end - w);
-      case attribute_kind::list: {
+      case attribute_kind::list: {  // the number of elements, then their words
         const std::int64_t count = *w++;
         if (count < 0 || count > end - w) refuse(std::to_string(count) + " elements", "those of a list");
         for (std::int64_t k = 0; k < count; ++k) w = check_field(i, f.parts[0], w, end);
         return w;
       }
-      default:
+      default:  // any number is right, or infer and check_bodies know more
         return w + 1;
     }
   }

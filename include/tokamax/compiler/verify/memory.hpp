@@ -233,13 +233,13 @@ class region_memory {
 
   const plan_view& p_;
   const plan_region& r_;
-  const std::int64_t* symbols_;
-  const kernel_takes* takes_;
-  const graph* lowered_;
-  bool donated_ = false;
-  int begin_ = 0, end_ = 0;  // of the steps that run together
-  std::vector<life> lives_;  // of each buffer
-  std::vector<int> live_;    // the buffers with values that are used later
+  const std::int64_t* symbols_;  // the values of dynamic extents
+  const kernel_takes* takes_;    // of each op of the plan; may be null
+  const graph* lowered_;         // of the region, for names; may be null
+  bool donated_ = false;         // may results take the memory of inputs?
+  int begin_ = 0, end_ = 0;      // of the steps that run together
+  std::vector<life> lives_;      // of each buffer
+  std::vector<int> live_;        // the buffers with values that are used later
 };
 
 }  // namespace tokamax::detail

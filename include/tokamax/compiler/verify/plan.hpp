@@ -154,9 +154,9 @@ class plan_layout {
   }
 
   plan_view p_;
-  const std::int64_t* symbols_;
-  const kernel_takes* takes_;
-  const plan_tables& tables_;
+  const std::int64_t* symbols_;  // the values of dynamic extents
+  const kernel_takes* takes_;    // of each op of the plan; may be null
+  const plan_tables& tables_;    // which are right already
 };
 
 /// Values of symbols for which a plan with dynamic extents is laid out: all equal, and different primes.

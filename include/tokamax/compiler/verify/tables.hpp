@@ -35,6 +35,7 @@ class plan_tables {
 
  private:
   static std::size_t count_of(int n) { return static_cast<std::size_t>(n); }
+  // The steps of a region follow one another.
   int first_step(int r) const { return p_.regions[r].first_step; }
   int end_step(int r) const { return first_step(r) + p_.regions[r].step_count; }
   /// Are these places of a table?
@@ -264,8 +265,8 @@ class plan_tables {
   }
 
   plan_view p_;
-  std::vector<const graph*> graphs_;
-  std::vector<char> known_;  // loops that are verified
+  std::vector<const graph*> graphs_;  // of each region the lowered graph; null if it is not known
+  std::vector<char> known_;           // loops that are verified
 };
 
 }  // namespace tokamax::detail
