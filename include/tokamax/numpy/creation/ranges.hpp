@@ -30,9 +30,9 @@ constexpr std::int64_t steps_between(Start start, Stop stop, Step step) {
     return steps > static_cast<double>(n) ? n + 1 : n;
   }
 }
-/// May a number be a dynamic extent, or computed from one? A call outside of traces has none of these.
+/// May a bound be a dynamic extent, or computed from one? A call outside of traces has none of these.
 template <arithmetic T>
-constexpr bool comes_of_extent(T v) {
+constexpr bool may_be_dynamic(T v) {
   if (!std::is_constant_evaluated() && !(ambient_graph && ambient_graph->dynamic)) return false;
   return v < T{} && static_cast<double>(v) < -0x1p48 && static_cast<double>(v) >= -0x1p63;
 }
@@ -49,7 +49,7 @@ constexpr array arange(Start start, Stop stop, Step step = 1, dtype type = dtype
                        source_line l = source_line::current()) {
   constexpr bool counts = std::is_integral_v<Start> && std::is_integral_v<Stop> && std::is_integral_v<Step>;
   if (step == 0) return detail::impossible(f32, "arange: step", "0", "another number", l);
-  if (detail::comes_of_extent(start) || detail::comes_of_extent(stop) || detail::comes_of_extent(step)) {
+  if (detail::may_be_dynamic(start) || detail::may_be_dynamic(stop) || detail::may_be_dynamic(step)) {
     if constexpr (counts)
       if (const std::int64_t n = ceil_extent(sub_extent(stop, start), step); is_extent(n) && is_extent(start)) {
         const array count = iota(type == dtype::none ? i32 : type, {n}, 0, l);
