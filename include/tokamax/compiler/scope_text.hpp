@@ -4,6 +4,8 @@
 #pragma once
 
 #include <tokamax/compiler/attribute_text.hpp>  // quoted
+#include <tokamax/core/graph.hpp>               // graph
+#include <tokamax/core/scope/scope_list.hpp>    // scope_view
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 

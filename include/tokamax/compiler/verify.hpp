@@ -2,23 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/plan.hpp>       // plan_view
+#include <tokamax/base/compiled_once.hpp>            // TOKAMAX_COMPILED_ONCE
+#include <tokamax/compiler/verify/device_facts.hpp>  // device_facts
 
 namespace tokamax {
 
 struct graph;
-struct op;
-
-/// What a device has for the ops of a lowered graph.
-class device_facts {
- public:
-  virtual bool has_kernel(const op&) const = 0;
-  virtual kernel_takes takes(const op&) const = 0;
-
- protected:
-  ~device_facts() = default;
-};
 
 /// Is each program verified when it is made? The variable TOKAMAX_VERIFY=1 of the environment asks for it, and
 /// `verify_programs`. A program that is known while compiling is verified at its first call, others after each pass.
@@ -66,7 +55,6 @@ void verify_plan(const plan_view& p, const kernel_takes* takes = nullptr, const 
 
   #include <atomic>   // atomic
   #include <cstdlib>  // getenv
-  #include <utility>  // move
   #include <vector>   // vector
 
 namespace tokamax {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/base/fixed_string.hpp>    // fixed_string
+#include <tokamax/core/trace.hpp>           // is_stateless
 #include <tokamax/runtime/tree_layout.hpp>  // has_static_structure
 
 #include <type_traits>  // bool_constant, is_default_constructible_v

@@ -7,10 +7,11 @@
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 
-  #include <tokamax/compiler/plan.hpp>          // kernel_takes
-  #include <tokamax/compiler/verify/fault.hpp>  // throw_fault
-  #include <tokamax/core/effect.hpp>            // has_effect
-  #include <tokamax/core/graph/inline.hpp>      // live_nodes
+  #include <tokamax/compiler/verify/device_facts.hpp>  // device_facts
+  #include <tokamax/compiler/verify/fault.hpp>         // throw_fault
+  #include <tokamax/core/attributes/facts.hpp>         // body_of
+  #include <tokamax/core/effect.hpp>                   // has_effect
+  #include <tokamax/core/graph/inline.hpp>             // live_nodes
 
   #include <map>     // map
   #include <string>  // string

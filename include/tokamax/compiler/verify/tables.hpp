@@ -8,6 +8,7 @@
 #if defined(TOKAMAX_COMPILED_ONCE)
 
   #include <tokamax/compiler/verify/loops.hpp>  // loop_verifier
+  #include <tokamax/core/attributes/facts.hpp>  // append_words
 
   #include <string>  // string
   #include <vector>  // vector
