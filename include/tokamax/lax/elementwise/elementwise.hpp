@@ -126,10 +126,10 @@ constexpr void unify(const op& o, array (&x)[Count], location where, int first_v
 }
 /// The same for functions of real numbers: integers and truth values are converted to the floating dtype that all operands
 /// promote to, so that an i32 beside a bf16 becomes a bf16.
-template <int N>
+template <std::size_t N>
 constexpr void unify_in_floats(const op& o, array (&x)[N], location where) {
   promoted p{x[0].dtype(), x[0].type().weak};
-  for (int i = 1; i < N; ++i) p = promote(p, {x[i].dtype(), x[i].type().weak});
+  for (std::size_t i = 1; i < N; ++i) p = promote(p, {x[i].dtype(), x[i].type().weak});
   if (p.type != dtype::none)
     for (array& v : x)
       if (!is_floating(v.dtype())) v = convert_element_type(v, floating_for(p.type), p.weak, std::source_location{});

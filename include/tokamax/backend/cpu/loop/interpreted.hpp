@@ -72,35 +72,35 @@ inline bool overlap(const loop_arguments& a, int k, int j) noexcept {
   return x.first < y.second && y.first < x.second;
 }
 
-inline void fill_slot_views(const loop_arguments& a, const loop_code& code, slot_view* slots) noexcept {
+inline void fill_slot_views(const loop_arguments& a, const loop_code& code, slot_view* views) noexcept {
   for (int i = 0; i < a.kernel->count; ++i) {
     const instruction& l = a.instructions[i];
     const bool stores = l.kind == instruction_kind::store;
     if (!stores && l.kind != instruction_kind::load && l.kind != instruction_kind::iota) continue;
     const int k = stores ? l.b : l.a;
     const std::int64_t* const strides = a.strides + k * a.rank;
-    slots[k] = {l.kind,
+    views[k] = {l.kind,
                 l.type,
                 size_of(l.kind == instruction_kind::iota ? compute_dtype(l.type) : l.type),
                 strides[a.rank - 1],
                 a.rank > 1 ? strides[a.rank - 2] : 0,
                 false,
                 false};
-    if (l.kind == instruction_kind::iota) slots[k].bytes = std::max<std::int64_t>(4, slots[k].bytes);
-    slots[k].single = l.kind == instruction_kind::load &&
+    if (l.kind == instruction_kind::iota) views[k].bytes = std::max<std::int64_t>(4, views[k].bytes);
+    views[k].single = l.kind == instruction_kind::load &&
                       std::all_of(strides, strides + a.rank, [](std::int64_t s) { return s == 0; });
   }
   for (int j = 0; j < a.slot_count; ++j)
-    if (slots[j].kind == instruction_kind::store)
+    if (views[j].kind == instruction_kind::store)
       for (int k = 0; k < a.slot_count; ++k)
-        if (slots[k].kind == instruction_kind::load && code.reads_after_store(k, j) && overlap(a, k, j))
-          slots[k].copied = true;
+        if (views[k].kind == instruction_kind::load && code.reads_after_store(k, j) && overlap(a, k, j))
+          views[k].copied = true;
 }
 
 /// A part of a loop on one thread.
 class interpreted_part {
  public:
-  interpreted_part(const loop_arguments& a, const loop_code& code, const slot_view* slots, bool has_64_bits);
+  interpreted_part(const loop_arguments& a, const loop_code& code, const slot_view* views, bool has_64_bits);
   void run(std::int64_t at, std::int64_t count);
 
  private:
@@ -119,11 +119,11 @@ class interpreted_part {
   bool large_;        // the arrays are larger than caches
 };
 
-inline interpreted_part::interpreted_part(const loop_arguments& a, const loop_code& code, const slot_view* slots,
+inline interpreted_part::interpreted_part(const loop_arguments& a, const loop_code& code, const slot_view* views,
                                           bool has_64_bits)
     : loop_(a),
       code_(code),
-      slots_(slots),
+      slots_(views),
       places_(scratch<places_tag, place>(code.places())),
       copies_(scratch<copies_tag, std::byte>(a.slot_count * (copied_elements + tile_size) * 8)),
       large_(std::accumulate(a.extents, a.extents + a.rank, std::int64_t{4} * a.slot_count, std::multiplies<>()) >
@@ -140,9 +140,9 @@ inline interpreted_part::interpreted_part(const loop_arguments& a, const loop_co
         });
       });
   for (int k = 0; k < a.slot_count; ++k) {
-    long_ = long_ && slots[k].is_long();
-    if (slots[k].single) {
-      read_rows(copy_of(k), slots[k].bytes, {a.pointers[k], 1, tile_size, 0, 0});
+    long_ = long_ && views[k].is_long();
+    if (views[k].single) {
+      read_rows(copy_of(k), views[k].bytes, {a.pointers[k], 1, tile_size, 0, 0});
       places_[code.place_of_slot(k)] = {copy_of(k), 0};
     }
   }
@@ -231,12 +231,12 @@ TOKAMAX_COMPILED_ONCE void run_interpreted(const loop_arguments& a) {
                                                    l[1].kind == instruction_kind::store && l[0].type == l[1].type)
     if (copy_transposed(a, l[0].a, l[1].b)) return;
   const loop_code code(a);
-  detail::slot_view slots[max_loop_slots];
-  detail::fill_slot_views(a, code, slots);
+  detail::slot_view views[max_loop_slots];
+  detail::fill_slot_views(a, code, views);
   const bool wide = std::any_of(a.instructions, a.instructions + a.kernel->count,
                                 [](const instruction& l) { return bits_of(l.type) == 64; });
   each_part(
-      a, [&](std::int64_t at, std::int64_t count) { detail::interpreted_part(a, code, slots, wide).run(at, count); });
+      a, [&](std::int64_t at, std::int64_t count) { detail::interpreted_part(a, code, views, wide).run(at, count); });
 }
 #endif
 
