@@ -24,7 +24,7 @@ template <class F>
 constexpr array apply_along_axis(const F& f, int axis, const array& x, source_line l = source_line::current()) {
   axis = checked_axis("apply_along_axis: axis", axis, x, l);
   if (x.rank() == 0) return x;
-  const array last = moveaxis(x, {axis}, {x.rank() - 1}, l);
+  const array last = moveaxis(x, axis, x.rank() - 1, l);
   shape others;
   std::int64_t lines = 1;
   for (int k = 0; k + 1 < x.rank(); ++k) others.push_back(last.extent(k)), lines = mul_extent(lines, last.extent(k));
@@ -53,7 +53,7 @@ constexpr array apply_over_axes(const F& f, const array& x, const axes& over, so
       reject(x, l, "apply_over_axes: rank", next.type(), message("that of ") << y.type() << ", or one less");
       return x;
     }
-    y = next.rank() == y.rank() ? next : expand_dims(next, {axis}, l);
+    y = next.rank() == y.rank() ? next : expand_dims(next, axis, l);
   }
   return y;
 }
