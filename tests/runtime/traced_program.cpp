@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/used_at_rest.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -17,6 +18,7 @@
 
 namespace tk = tokamax;
 using tk::array;
+using tokamax::test::used_at_rest;
 
 TEST_CASE("programs are kept by shape and dtype") {
   int traces = 0;
@@ -200,13 +202,12 @@ TEST_CASE("programs for many shapes are bounded and share their memory") {
       tk::cpu);
   const array x = tk::random::normal(tk::random::key(0), {1000, 8});
   const auto first_rows = [&](std::int64_t k) { return tk::slice_in_dim(x, 0, k, 0); };
-  const auto used = [] { return tk::buffer_pool::instance().used_bytes(); };
-  const std::size_t before = used();
+  const std::size_t before = used_at_rest();
   const float most = f(first_rows(1000)).item();
-  CHECK(used() - before <= 100000);  // the arena of 4 MB went back to the pool
+  CHECK(used_at_rest() - before <= 100000);  // the arena of 4 MB went back to the pool
   for (std::int64_t k = 1; k <= 600; ++k) f(first_rows(k));
   CHECK(traces == 601);
-  CHECK(used() - before <= 100000);
+  CHECK(used_at_rest() - before <= 100000);
   for (std::int64_t k = 600; k > 400; --k) f(first_rows(k));  // those used last are still there
   CHECK(traces == 601);
   CHECK(f(first_rows(1000)).item() == most);
@@ -217,7 +218,7 @@ TEST_CASE("programs for many shapes are bounded and share their memory") {
   f(first_rows(402));
   CHECK(traces == 603);
   f.clear();
-  CHECK(used() - before <= 100000);
+  CHECK(used_at_rest() - before <= 100000);
   CHECK(f(first_rows(1000)).item() == most);
 }
 
