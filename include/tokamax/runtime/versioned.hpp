@@ -1,5 +1,6 @@
 // tokamax/runtime/versioned.hpp: weights in versions, which some threads read while another makes the next one.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (programs that serve and train at once use it)
 #pragma once
 
 #include <tokamax/core/memory/fork_mutexes.hpp>  // fork_mutexes
