@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conan 2 recipe: a header library whose own CMake package file is the one that consumers find."""
+"""Conan 2 recipe, whose own CMake package file is the one that consumers find. With `compiled` it brings its kernels."""
 import os
 import re
 
@@ -13,8 +13,9 @@ class Tokamax(ConanFile):
     name = "tokamax"
     license = "Apache-2.0"
     description = "Arrays, gradients, fusion and memory plans made by the C++ compiler"
-    package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
+    options = {"compiled": [True, False]}
+    default_options = {"compiled": True}
     exports_sources = "CMakeLists.txt", "cmake/*", "include/*", "LICENSE"
     no_copy_source = True
 
@@ -43,13 +44,17 @@ class Tokamax(ConanFile):
         toolchain.generate()
 
     def build(self):
-        CMake(self).configure()
+        cmake = CMake(self)
+        cmake.configure()
+        if self.options.compiled:
+            cmake.build(target="tokamax_libraries")
 
     def package(self):
         CMake(self).install()
 
     def package_id(self):
-        self.info.clear()
+        if not self.info.options.compiled:
+            self.info.clear()
 
     def package_info(self):
         self.cpp_info.bindirs = []

@@ -1,5 +1,6 @@
 # kernels.cmake: the library of kernels and passes. A program compiles it once, instead of compiling them in each of its files.
-# Installed: find_package(tokamax) reads it too, so the library is built by its user, with the user's compiler and flags.
+# Installed: find_package(tokamax) reads it too, so the library is built by its user, with the user's compiler and flags, unless
+# the package brings a compiled one that fits them.
 
 option(TOKAMAX_HEADER_ONLY "Link no library: every file compiles the kernels that it uses" OFF)
 
