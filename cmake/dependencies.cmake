@@ -2,7 +2,8 @@
 include(FetchContent)
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 
-# Makes `target` available: find_package(package ...), else the headers in `folder` of the repository at `tag`.
+# Makes `target` available: find_package(package ...), else the headers in `folder` of the repository at `tag`. Sets
+# <package>_VERSION.
 function(tokamax_dependency package version target repository tag folder)
   find_package(${package} QUIET)  # the version is compared here: some packages refuse newer major versions
   if(TARGET ${target})
@@ -11,9 +12,11 @@ function(tokamax_dependency package version target repository tag folder)
                           "-DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON fetches ${tag} instead")
     endif()
     message(STATUS "${package}: ${${package}_VERSION}, installed")
+    set(${package}_VERSION ${${package}_VERSION} PARENT_SCOPE)
     return()
   endif()
   message(STATUS "${package}: fetching ${tag}")
+  set(${package}_VERSION ${tag} PARENT_SCOPE)
   string(TOLOWER tokamax_${package} name)
   FetchContent_Declare(${name} GIT_REPOSITORY https://github.com/${repository} GIT_TAG ${tag} GIT_SHALLOW ON
                        SOURCE_SUBDIR none)
