@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //   nn/attention.hpp     multi-head self-attention with learned projections.
+//   nn/batch_norm.hpp    normalisation over a batch, with running averages for later use.
+//   nn/conv.hpp          a convolution over any number of axes.
 //   nn/dropout.hpp       zero random elements while training.
 //   nn/embed.hpp         a learned vector for each of a number of ids.
 //   nn/init.hpp          give the parameters of a model their first values.
@@ -9,10 +11,14 @@
 //   nn/layer_norm.hpp    layer_norm with a learned scale and offset.
 //   nn/linear.hpp        a matrix product with learned weights.
 //   nn/mlp.hpp           two linear layers with a nonlinearity between them, plain and gated.
+//   nn/mode.hpp          whether a layer is trained or used.
 //   nn/rms_norm.hpp      rms_norm with a learned scale.
+//   nn/statistic.hpp     an array that a layer computes while it is trained, such as a running mean.
 #pragma once
 
 #include <tokamax/nn/attention.hpp>
+#include <tokamax/nn/batch_norm.hpp>
+#include <tokamax/nn/conv.hpp>
 #include <tokamax/nn/dropout.hpp>
 #include <tokamax/nn/embed.hpp>
 #include <tokamax/nn/init.hpp>
@@ -20,4 +26,6 @@
 #include <tokamax/nn/layer_norm.hpp>
 #include <tokamax/nn/linear.hpp>
 #include <tokamax/nn/mlp.hpp>
+#include <tokamax/nn/mode.hpp>
 #include <tokamax/nn/rms_norm.hpp>
+#include <tokamax/nn/statistic.hpp>

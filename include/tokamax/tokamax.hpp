@@ -63,7 +63,21 @@
 //   ops/rotary_embedding.hpp              turn pairs of features by angles that grow with the position.
 //   ops/softmax.hpp                       softmax, log_softmax and logsumexp, stable for large values.
 //   ops/standardize.hpp                   arrays of mean 0 and variance 1, without parameters.
-//   optim.hpp                             all of optim.
+//   optim/adam.hpp                        adam, and adamw with decoupled weight decay.
+//   optim/apply_if_finite.hpp             an optimiser that leaves out gradients with NaN or infinity.
+//   optim/clip.hpp                        bound updates, element by element or by their joint norm.
+//   optim/join_schedules.hpp              schedules made of others, or of pieces.
+//   optim/lion.hpp                        steps by the sign of an average gradient.
+//   optim/masked.hpp                      transforms for some of the parameters, chosen by path or array.
+//   optim/moments.hpp                     averages of gradients and of their squares, which several transforms divide by one another.
+//   optim/multi_steps.hpp                 gradients averaged over several calls before an update.
+//   optim/onecycle.hpp                    schedules that rise once and fall to almost nothing.
+//   optim/reduce_on_plateau.hpp           smaller steps when the loss stops falling.
+//   optim/rmsprop.hpp                     rmsprop and adagrad, which divide by the root of squares seen so far.
+//   optim/scale.hpp                       multiply updates, by a number or by the learning rate of the step, and add weight decay.
+//   optim/schedule.hpp                    learning rates as functions of the step.
+//   optim/sgd.hpp                         gradient descent, with momentum if asked for.
+//   optim/transform.hpp                   gradient transforms as values, chained, and applied to parameters.
 //   random.hpp                            all of random.
 //   runtime/any_device.hpp                a device that is chosen at run time, as a value.
 //   runtime/argument_types.hpp            checks arrays that a function takes as tensors, at the call of the jitted function.
@@ -108,6 +122,7 @@
 //   linalg.hpp            all of linalg.
 //   numpy.hpp             all of numpy.
 //   ops.hpp               all of ops.
+//   optim.hpp             all of optim.
 //   profile.hpp           all of profile. A program includes it where it looks at itself.
 //   quant.hpp             all of quant.
 //   runtime.hpp           all of runtime.
@@ -176,7 +191,21 @@
 #include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/ops/softmax.hpp>
 #include <tokamax/ops/standardize.hpp>
-#include <tokamax/optim.hpp>
+#include <tokamax/optim/adam.hpp>
+#include <tokamax/optim/apply_if_finite.hpp>
+#include <tokamax/optim/clip.hpp>
+#include <tokamax/optim/join_schedules.hpp>
+#include <tokamax/optim/lion.hpp>
+#include <tokamax/optim/masked.hpp>
+#include <tokamax/optim/moments.hpp>
+#include <tokamax/optim/multi_steps.hpp>
+#include <tokamax/optim/onecycle.hpp>
+#include <tokamax/optim/reduce_on_plateau.hpp>
+#include <tokamax/optim/rmsprop.hpp>
+#include <tokamax/optim/scale.hpp>
+#include <tokamax/optim/schedule.hpp>
+#include <tokamax/optim/sgd.hpp>
+#include <tokamax/optim/transform.hpp>
 #include <tokamax/random.hpp>
 #include <tokamax/runtime/any_device.hpp>
 #include <tokamax/runtime/argument_types.hpp>

@@ -355,8 +355,11 @@ TOKAMAX_COMPILED_ONCE tokamax::device& array::device() const {
 }
 #endif
 
+template <class T>
+  requires std::is_base_of_v<array, T>  // arrays, and kinds of arrays
+inline constexpr bool is_leaf<T> = true;
 template <>
-inline constexpr bool is_leaf<array> = true;
+inline constexpr bool is_static<shape> = true;
 
 // In constant expressions g++ 12 releases an array twice if an argument is written `c ? f() : x`, or if a parameter that
 // is taken by value needs a conversion. So code on arrays uses `if` and references instead.

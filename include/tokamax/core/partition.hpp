@@ -4,10 +4,10 @@
 
 #include <tokamax/base/tree.hpp>            // tree_map_with_path
 #include <tokamax/base/tree/tree_path.hpp>  // matching
-#include <tokamax/core/array.hpp>           // array
+#include <tokamax/core/leaf_filter.hpp>     // of_kind, &&
 
 #include <type_traits>  // is_integral
-#include <utility>      // pair
+#include <utility>      // pair, as_const
 
 namespace tokamax {
 
@@ -17,13 +17,13 @@ constexpr array absent() { return array(0.0, {bool_, false, {0}}); }
 constexpr bool is_absent(const array& a) { return a.dtype() == bool_ && a.rank() == 1 && a.extent(0) == 0; }
 
 /// A copy of `tree` that keeps the arrays which `chosen` selects; `absent()` takes the place of the others. `chosen` is a
-/// function of path and array, of the path, or of the array, such as `matching("*.bias")`.
+/// function of path and array, of the path, or of the array, such as `matching("*.bias")`, or a filter (leaf_filter.hpp).
 /// source  equinox.filter
 template <class Tree, class Predicate>
 constexpr Tree filter(const Tree& tree, const Predicate& chosen) {
   Tree result = copy_tree(tree);
   const auto keep = [&](std::string_view path, auto& leaf) {
-    if (!detail::call_on_leaf(chosen, path, static_cast<const array&>(leaf))) static_cast<array&>(leaf) = absent();
+    if (!detail::call_on_leaf(chosen, path, std::as_const(leaf))) static_cast<array&>(leaf) = absent();
   };
   if constexpr (std::is_invocable_v<const Predicate&, const array&>)
     for_each_leaf([&](auto& leaf) { keep({}, leaf); }, result);

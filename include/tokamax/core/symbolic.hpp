@@ -22,9 +22,6 @@ class symbolic_array : public array {
   array_type declared_;
 };
 
-template <>
-inline constexpr bool is_leaf<symbolic_array> = true;
-
 namespace detail {
 /// The type of an argument for which a program is traced at run time.
 template <class Leaf>

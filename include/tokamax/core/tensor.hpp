@@ -43,7 +43,4 @@ struct tensor : array {
   }
 };
 
-template <dtype T, std::int64_t... D>
-inline constexpr bool is_leaf<tensor<T, D...>> = true;
-
 }  // namespace tokamax

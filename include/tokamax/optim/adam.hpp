@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/optim/scale.hpp>  // scale_by_learning_rate, add_decayed_weights
+#include <tokamax/optim/moments.hpp>  // moved, moved_squares, corrected_mean
+#include <tokamax/optim/scale.hpp>    // scale_by_learning_rate, add_decayed_weights
 
 namespace tokamax::optim {
 
@@ -17,10 +18,13 @@ struct adam_state {
 ///   mu = b1 mu + (1 - b1) g,  nu = b2 nu + (1 - b2) g^2
 ///   u  = mu / (1 - b1^t) / (sqrt(nu / (1 - b2^t) + eps_root) + eps)
 ///
+/// With `nesterov` b1 mu / (1 - b1^(t+1)) + (1 - b1) g / (1 - b1^t) takes the place of mu / (1 - b1^t).
+///
 /// dtypes  mu and nu of leaves of 16 bits are f32, where Optax has the dtype of the leaf and divides by 0; u has that of g
 /// source  optax.scale_by_adam; Kingma, Ba 2015, arXiv:1412.6980, algorithm 1
 struct scale_by_adam {
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
+  bool nesterov = false;
 
   template <class Params>
   constexpr adam_state<Params> init(const Params& params) const {
@@ -31,21 +35,13 @@ struct scale_by_adam {
   constexpr std::pair<Params, adam_state<Params>> update(const Params& g, const adam_state<Params>& s,
                                                          const Params&) const {
     const array count = incremented(s.count), t = astype(count, f32);
-    auto average = [](double decay, const array& now, const array& before) {
-      return (1.0 - decay) * now + decay * before;
-    };
-    auto average_of_squares = [&](const array& n, const array& x) {
-      const array wide = astype(x, n.dtype());
-      return average(b2, wide * wide, n);
-    };
-    const Params mu =
-        map_floating([&](const array& m, const array& x) { return average(b1, astype(x, m.dtype()), m); }, s.mu, g);
-    const Params nu = map_floating(average_of_squares, s.nu, g);
-    const array mu_share = 1.0 - power(array(b1), t), nu_share = 1.0 - power(array(b2), t);
+    const Params mu = detail::moved(b1, s.mu, g), nu = detail::moved_squares(b2, s.nu, g);
+    const detail::corrected_mean mean(b1, nesterov, t);
+    const array nu_share = detail::share(b2, t);
     auto step = [&](const array& m, const array& n, const array& x) {
-      array square = n / astype(nu_share, n.dtype());
+      array square = detail::corrected(n, nu_share);
       if (eps_root != 0) square = square + eps_root;
-      return astype(m / astype(mu_share, m.dtype()) / (sqrt(square) + eps), x.dtype());
+      return astype(mean(m, x) / (sqrt(square) + eps), x.dtype());
     };
     return {map_floating(step, mu, nu, g), {count, mu, nu}};
   }
@@ -55,12 +51,13 @@ template <class Schedule = schedule>
 struct adam_options {
   Schedule learning_rate;
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
+  bool nesterov = false;
 };
-/// Adam: `adam({.learning_rate = 1e-3})`.
-/// source  optax.adam
+/// Adam: `adam({.learning_rate = 1e-3})`, and NAdam with `.nesterov = true`.
+/// source  optax.adam, nadam
 template <class Options = adam_options<>>
 constexpr auto adam(const Options& o) {
-  return chain(scale_by_adam{o.b1, o.b2, o.eps, o.eps_root}, scale_by_learning_rate{o.learning_rate});
+  return chain(scale_by_adam{o.b1, o.b2, o.eps, o.eps_root, o.nesterov}, scale_by_learning_rate{o.learning_rate});
 }
 
 template <class Schedule = schedule, class Mask = mask>
@@ -69,15 +66,16 @@ struct adamw_options {
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
   double weight_decay = 1e-4;
   Mask only = everything;  ///< the parameters that decay; `matrices` excludes biases and scales
+  bool nesterov = false;
 };
 /// Adam with weight decay that is added after the division by the root of squares.
 ///
 ///   params - rate * (u + weight_decay * params)
 ///
-/// source  optax.adamw; Loshchilov, Hutter 2019, arXiv:1711.05101
+/// source  optax.adamw, nadamw; Loshchilov, Hutter 2019, arXiv:1711.05101
 template <class Options = adamw_options<>>
 constexpr auto adamw(const Options& o) {
-  return chain(scale_by_adam{o.b1, o.b2, o.eps, o.eps_root}, add_decayed_weights{o.weight_decay, o.only},
+  return chain(scale_by_adam{o.b1, o.b2, o.eps, o.eps_root, o.nesterov}, add_decayed_weights{o.weight_decay, o.only},
                scale_by_learning_rate{o.learning_rate});
 }
 

@@ -17,10 +17,14 @@ template <class Inner, class Mask>
 struct masked_transform {
   Inner inner;
   Mask only;
+  bool may_be_none = false;  ///< may `only` select no parameter?
+  source_line where{};       ///< where masked was called
 
   template <class Params>
   constexpr auto init(const Params& params) const {
     const Params kept = filter(params, only);  // g++ 12 destroys no array of a temporary in constant expressions
+    if (!may_be_none && tree_all([](const array& a) { return is_absent(a); }, kept))
+      reject(nullptr, where, "masked: filter", "one that selects no leaf", "at least one, or allow_none");
     auto state = inner.init(kept);
     return masked_state<decltype(state)>{std::move(state)};
   }
@@ -39,12 +43,21 @@ struct masked_transform {
   }
 };
 
+/// Says that a filter may select nothing: `masked(inner, only, allow_none)`.
+struct allow_none_tag {};
+inline constexpr allow_none_tag allow_none{};
+
 /// Applies `inner` to the parameters that `only` selects. `only` is a function of path and array, of the path, or of the
-/// array. The updates of other parameters pass unchanged, and `inner` keeps no state for them.
+/// array, or a filter. The updates of other parameters pass unchanged, and `inner` keeps no state for them.
+/// errors  "masked: filter" from `init` if it selects nothing, as a mistyped path does
 /// source  optax.masked
 template <class Inner, class Mask>
-constexpr masked_transform<Inner, Mask> masked(Inner inner, Mask only) {
-  return {inner, only};
+constexpr masked_transform<Inner, Mask> masked(Inner inner, Mask only, source_line l = source_line::current()) {
+  return {inner, only, false, l};
+}
+template <class Inner, class Mask>
+constexpr masked_transform<Inner, Mask> masked(Inner inner, Mask only, allow_none_tag) {
+  return {inner, only, true};
 }
 
 /// Zeros in place of all updates.
@@ -64,8 +77,8 @@ struct set_to_zero {
 /// state for them here; to avoid that, give them `set_to_zero` in a `multi_transform`.
 /// source  optax.transforms.freeze
 template <class Mask>
-constexpr auto freeze(Mask only) {
-  return masked(set_to_zero{}, only);
+constexpr auto freeze(Mask only, source_line l = source_line::current()) {
+  return masked(set_to_zero{}, only, l);
 }
 
 /// A transform for the parameters with one label.
@@ -122,7 +135,7 @@ struct multi_transformed
 /// source  optax.multi_transform (optax.partition)
 template <class LabelOf, class... Labelled>
 constexpr multi_transformed<LabelOf, Labelled...> multi_transform(LabelOf label_of, Labelled... transforms) {
-  return {{{{transforms.transform, {label_of, transforms.label}}...}}};
+  return {{{{transforms.transform, {label_of, transforms.label}, true}...}}};
 }
 
 }  // namespace tokamax::optim

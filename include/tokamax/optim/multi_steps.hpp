@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/elementwise/compare.hpp>  // select
-#include <tokamax/optim/transform.hpp>          // map_floating
+#include <tokamax/lax/elementwise/compare.hpp>       // select
+#include <tokamax/optim/transform.hpp>               // map_floating
+#include <tokamax/transforms/control_flow/cond.hpp>  // cond
+
+#include <tuple>  // tuple
 
 namespace tokamax::optim {
 
@@ -41,14 +44,16 @@ struct multi_steps {
     const array seen = astype(s.mini_step, f32) + 1.0, now = s.mini_step == every - 1;
     auto fold = [&](const array& a, const array& x) { return a + (x - a) / astype(seen, a.dtype()); };
     const Params average = map_floating(fold, s.average, g);
-    auto [updates, next] = update_with(inner, average, s.inner, params, extra);
-    for_each_leaf([&](auto& after, const array& before) { static_cast<array&>(after) = select(now, after, before); },
-                  next, s.inner);
-    auto or_zero = [&](const array& u) { return select(now, u, zeros(u.shape(), u.dtype())); };
-    auto unless_now = [&](const array& a) { return select(now, zeros(a.shape(), a.dtype()), a); };
-    return {map_floating(or_zero, updates),
-            {select(now, zeros({}, i32), s.mini_step + 1), s.gradient_step + astype(now, i32),
-             map_floating(unless_now, average), next}};
+    const auto zero = [](const array& a) { return zeros(a.shape(), a.dtype()); };
+    const auto apply = [&](const Params& mean, const State& before, const Params& p, const Extra& facts) {
+      auto [updates, after] = update_with(inner, mean, before, p, facts);
+      return std::tuple{updates, map_floating(zero, mean), after};
+    };
+    const auto wait = [&](const Params& mean, const State& before, const Params&, const Extra&) {
+      return std::tuple{map_floating(zero, mean), mean, before};
+    };
+    const auto [updates, kept, next] = cond(now, apply, wait, average, s.inner, params, extra);
+    return {updates, {select(now, zeros({}, i32), s.mini_step + 1), s.gradient_step + astype(now, i32), kept, next}};
   }
 };
 

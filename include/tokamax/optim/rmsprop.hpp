@@ -14,7 +14,7 @@ struct squares_state {
 namespace detail {
 template <class Params>
 constexpr squares_state<Params> squares_from(const Params& params, double value) {
-  return {map_floating([&](const array& p) { return full(p.shape(), value, carrying(p.dtype())); }, params)};
+  return {map_floating([&](const array& p) { return full(p.shape(), value, p.dtype()); }, for_averages(params))};
 }
 /// g / sqrt(n + eps), in the dtype of g.
 constexpr array over_root(const array& g, const array& n, double eps) {

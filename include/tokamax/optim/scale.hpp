@@ -122,7 +122,7 @@ struct add_decayed_weights {
   }
   template <class Params>
   constexpr std::pair<Params, empty_state> update(const Params& updates, empty_state s, const Params& params) const {
-    if constexpr (std::is_invocable_v<const Mask&, const array&>) {
+    if constexpr (std::is_same_v<Mask, mask>) {
       auto add = [this](const array& u, const array& p) {
         if (!only(p)) return u;
         return u + weight_decay * p;

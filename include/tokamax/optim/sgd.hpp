@@ -24,9 +24,9 @@ struct trace {
   template <class Params>
   constexpr std::pair<Params, trace_state<Params>> update(const Params& updates, const trace_state<Params>& s,
                                                           const Params&) const {
-    auto add = [this](const array& u, const array& v) { return u + decay * v; };
-    const Params velocity = map_floating(add, updates, s.velocity);
-    if (nesterov) return {map_floating(add, updates, velocity), {velocity}};
+    auto add = [this](const array& v, const array& u) { return u + decay * v; };
+    const Params velocity = map_floating(add, s.velocity, updates);
+    if (nesterov) return {map_floating(add, velocity, updates), {velocity}};
     return {velocity, {velocity}};
   }
 };

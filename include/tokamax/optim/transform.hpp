@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/tree.hpp>                   // tree_map
+#include <tokamax/core/leaf_kind.hpp>              // is_parameter
+#include <tokamax/core/partition.hpp>              // absent
 #include <tokamax/lax/elementwise/arithmetic.hpp>  // +
 #include <tokamax/lax/iota.hpp>                    // zeros
 
@@ -39,17 +40,18 @@ constexpr auto update_with(const Transform& t, const Updates& updates, const Sta
     return t.update(updates, state, params);
 }
 
-/// Puts f(leaf, rest_leaf...) in the place of each floating leaf of `tree`; others stay.
+/// Puts f(leaf, rest_leaf...) in the place of each floating parameter of `tree`; other leaves stay.
 template <class F, class Tree, class... Rest>
 constexpr void update_floating(const F& f, Tree& tree, const Rest&... rest) {
   for_each_leaf(
       [&](auto& leaf, const auto&... others) {
-        if (is_floating(leaf.dtype())) static_cast<array&>(leaf) = f(static_cast<const array&>(leaf), others...);
+        if constexpr (is_parameter<decltype(leaf)>)
+          if (is_floating(leaf.dtype())) static_cast<array&>(leaf) = f(static_cast<const array&>(leaf), others...);
       },
       tree, rest...);
 }
 
-/// A copy of `tree` with f(leaf, rest_leaf...) in place of each floating leaf; others stay.
+/// A copy of `tree` with f(leaf, rest_leaf...) in place of each floating parameter; other leaves stay.
 template <class F, class Tree, class... Rest>
 constexpr Tree map_floating(const F& f, const Tree& tree, const Rest&... rest) {
   Tree result = copy_tree(tree);
@@ -57,21 +59,29 @@ constexpr Tree map_floating(const F& f, const Tree& tree, const Rest&... rest) {
   return result;
 }
 
-/// Zeros of the shapes of a tree: what accumulators start from.
+/// Zeros of the shapes of a tree: what accumulators start from. There are none for leaves that are no parameters.
 template <class Tree>
 constexpr Tree zeros_like(const Tree& tree) {
   Tree result = copy_tree(tree);
-  for_each_leaf([](auto& leaf) { static_cast<array&>(leaf) = zeros(leaf.shape(), leaf.dtype()); }, result);
+  for_each_leaf(
+      [](auto& leaf) {
+        if constexpr (is_parameter<decltype(leaf)>)
+          static_cast<array&>(leaf) = zeros(leaf.shape(), leaf.dtype());
+        else
+          static_cast<array&>(leaf) = absent();
+      },
+      result);
   return result;
 }
 
-/// A copy of `tree` with zeros of f32 in place of floating leaves of fewer bits. Averages are kept in such trees, because
+/// A copy of `tree` with zeros of f32 in place of floating leaves of fewer bits, and nothing for leaves that are no parameters. Averages are kept in such trees, because
 /// squares of small f16 gradients are 0 in f16, and because averages in bf16 stop moving.
 template <class Tree>
 constexpr Tree for_averages(const Tree& tree) {
   Tree result = copy_tree(tree);
   for_each_leaf(
       [](auto& leaf) {
+        if constexpr (!is_parameter<decltype(leaf)>) static_cast<array&>(leaf) = absent();
         if (!is_floating(leaf.dtype()) || carrying(leaf.dtype()) == leaf.dtype()) return;
         static_cast<array&>(leaf) = zeros(leaf.shape(), carrying(leaf.dtype()));
       },
@@ -95,8 +105,8 @@ namespace detail {
 /// Gradients are to have the shapes of their parameters.
 template <class Updates, class Params>
 constexpr void require_shapes(const char* what, const Updates& updates, const Params& params, source_line l) {
-  const auto look = [&](const array& u, const array& p) {
-    if (!is_floating(p.dtype()) || u.shape() == p.shape()) return;
+  const auto look = [&](const array& u, const auto& p) {
+    if (!is_parameter<decltype(p)> || !is_floating(p.dtype()) || u.shape() == p.shape()) return;
     const array both[] = {u, p};
     reject(both, 2, l, what, u.type(), message("the shape of its parameter, ") << p.type());
   };

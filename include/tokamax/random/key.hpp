@@ -72,8 +72,3 @@ constexpr array bits(const key& k, const shape& s = {}, source_line l = source_l
 constexpr std::string_view key_impl(const key&) { return "threefry2x32"; }
 
 }  // namespace tokamax::random
-
-namespace tokamax {
-template <>
-inline constexpr bool is_leaf<random::key> = true;
-}  // namespace tokamax

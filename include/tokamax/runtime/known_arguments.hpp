@@ -23,7 +23,7 @@ namespace detail {
 // g++ 12 does not instantiate the members of T inside of a requires-expression, but it does for a function like this one.
 template <class T>
 constexpr bool makes_default() {
-  [[maybe_unused]] const T tree{};
+  [[maybe_unused]] T tree{};  // not const: g++ 12 refuses constructors of fields that assign to members
   return true;
 }
 template <class T>

@@ -6,7 +6,8 @@
 #include <tokamax/train/state.hpp>      // state
 #include <tokamax/transforms/grad.hpp>  // value_and_grad
 
-#include <utility>  // pair
+#include <type_traits>  // is_same_v
+#include <utility>      // pair
 
 namespace tokamax::train {
 
@@ -19,9 +20,18 @@ namespace detail {
 template <class Loss, class Optimizer, class State, class... Batch>
 constexpr std::pair<State, array> take_step(const Loss& loss, const Optimizer& optimizer, source_line where,
                                             const State& s, const Batch&... batch) {
-  const auto [value, grads] = value_and_grad(loss, where)(s.model, batch...);
-  auto next = optim::update_with(optimizer, grads, s.opt_state, s.model, step_facts{value});
-  return {State{optim::apply_updates(s.model, next.first), std::move(next.second)}, value};
+  using model = decltype(s.model);
+  using result = std::remove_cvref_t<std::invoke_result_t<const Loss&, const model&, const Batch&...>>;
+  if constexpr (std::is_same_v<result, std::pair<array, model>>) {
+    const auto [found, grads] = value_and_grad(loss, has_aux, where)(s.model, batch...);
+    const auto& [value, changed] = found;
+    auto next = optim::update_with(optimizer, grads, s.opt_state, changed, step_facts{value});
+    return {State{optim::apply_updates(changed, next.first), std::move(next.second)}, value};
+  } else {
+    const auto [value, grads] = value_and_grad(loss, where)(s.model, batch...);
+    auto next = optim::update_with(optimizer, grads, s.opt_state, s.model, step_facts{value});
+    return {State{optim::apply_updates(s.model, next.first), std::move(next.second)}, value};
+  }
 }
 }  // namespace detail
 
@@ -61,6 +71,9 @@ struct traced_step {
 ///   auto [value, grads] = value_and_grad(loss)(now.model, batch...);
 ///   auto [updates, opt_state] = optimizer.update(grads, now.opt_state, now.model);
 ///   return std::pair{state{optim::apply_updates(now.model, updates), opt_state}, value};
+///
+/// A model with layers that change while they are trained, such as nn::batch_norm, has a loss that takes it by value and returns
+/// `std::pair{loss, model}`. The step then updates the parameters of the model that the loss returns.
 ///
 /// errors  those of value_and_grad and of the optimizer
 /// source  the train_step of Flax's examples

@@ -3,6 +3,7 @@
 // tested by tests/transforms/grad.cpp
 #pragma once
 
+#include <tokamax/core/leaf_kind.hpp>     // is_parameter
 #include <tokamax/core/trace.hpp>         // leaves
 #include <tokamax/lax/stop_gradient.hpp>  // variable
 
@@ -60,25 +61,28 @@ constexpr auto one_or_tuple(std::tuple<Trees...>&& trees) {
     return std::move(trees);
 }
 
-/// Gives new names to the leaves of a tree, so that only their uses inside the function count for its derivative.
-template <class Tree>
+/// Gives new names to the leaves of a tree, or to its parameters only, so that only their uses inside the function count for
+/// its derivative.
+template <bool Parameters = false, class Tree>
 constexpr Tree as_variables(const Tree& given) {
   Tree tree = copy_tree(given);
   for_each_leaf(
       [](auto& a) {
-        if (is_floating(a.dtype())) static_cast<array&>(a) = bind(described<variable_p>(), {a}, words{}, location{});
+        if ((!Parameters || is_parameter<decltype(a)>) && is_floating(a.dtype()))
+          static_cast<array&>(a) = bind(described<variable_p>(), {a}, words{}, location{});
       },
       tree);
   return tree;
 }
-/// `tree` with the leaves `cts[from]`, `cts[from + 1]` and so on. One that does not exist becomes a literal zero.
-template <class Tree>
+/// `tree` with the leaves `cts[from]`, `cts[from + 1]` and so on. One that does not exist becomes a literal zero, and so does
+/// one that is no parameter, if only these are asked for.
+template <bool Parameters = false, class Tree>
 constexpr Tree with_cotangents(const Tree& tree, const arrays& cts, int from = 0) {
   Tree like = copy_tree(tree);
   for_each_leaf(
       [&](auto& a) {
         const array& ct = cts[from++];
-        if (ct.exists())
+        if ((!Parameters || is_parameter<decltype(a)>) && ct.exists())
           static_cast<array&>(a) = ct;
         else
           static_cast<array&>(a) = array(0.0, {a.dtype(), false, a.shape()});

@@ -58,14 +58,14 @@ struct value_and_grad_function {
     int first[sizeof...(K)] = {};
     ((first[K] = append(wrt, std::get<Numbers::template at<K>()>(variables))), ...);
     const arrays cts = backward(g, scalar, array(1.0, scalar.type()), wrt);
-    return {result, detail::one_or_tuple(std::make_tuple(
-                        detail::with_cotangents(std::get<Numbers::template at<K>()>(variables), cts, first[K])...))};
+    return {result, detail::one_or_tuple(std::make_tuple(detail::with_cotangents<true>(
+                        std::get<Numbers::template at<K>()>(variables), cts, first[K])...))};
   }
   template <bool Differentiated, class Tree>
   constexpr Tree variables_of(graph& g, const Tree& tree) const {
     if constexpr (Differentiated) {
       detail::require_floats(g, "grad: argument", tree, where);
-      return detail::as_variables(tree);
+      return detail::as_variables<true>(tree);
     } else {
       return copy_tree(tree);
     }
@@ -81,7 +81,7 @@ struct value_and_grad_function {
 /// A function that returns f's value and its gradient, which is a tree like f's first argument. `value_and_grad<1>(f)`
 /// differentiates with respect to the second argument, and `value_and_grad<0, 2>(f)` with respect to two of them, as a
 /// tuple. Negative numbers count from the end. With `has_aux`, f returns a pair of the value and anything else, and this
-/// pair takes the place of the value.
+/// pair takes the place of the value. The gradient of a leaf that is no parameter (leaf_kind.hpp) is zero.
 ///
 /// shapes  f must give a floating scalar
 /// errors  "grad: value of the function", "grad: argument" without floating leaves

@@ -1,0 +1,50 @@
+// tokamax/optim/moments.hpp: averages of gradients and of their squares, which several transforms divide by one another.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: in the map only
+// tested by tests/optim/adam.cpp
+#pragma once
+
+#include <tokamax/numpy/indexing/at.hpp>  // power
+#include <tokamax/optim/transform.hpp>    // map_floating
+
+namespace tokamax::optim::detail {
+
+/// decay * before + (1 - decay) * now.
+constexpr array averaged(double decay, const array& now, const array& before) {
+  return (1.0 - decay) * now + decay * before;
+}
+/// The averages `m` after gradients g, in the dtype of m.
+template <class Params>
+constexpr Params moved(double decay, const Params& m, const Params& g) {
+  return map_floating([&](const array& a, const array& x) { return averaged(decay, astype(x, a.dtype()), a); }, m, g);
+}
+/// The same for squares of gradients.
+template <class Params>
+constexpr Params moved_squares(double decay, const Params& n, const Params& g) {
+  return map_floating(
+      [&](const array& a, const array& x) {
+        const array wide = astype(x, a.dtype());
+        return averaged(decay, wide * wide, a);
+      },
+      n, g);
+}
+/// The share of an average that is not its start, after t updates: 1 - decay^t.
+constexpr array share(double decay, const array& t) { return 1.0 - power(array(decay), t); }
+/// a / (1 - decay^t).
+constexpr array corrected(const array& a, const array& share) { return a / astype(share, a.dtype()); }
+
+/// Averages of gradients, corrected for starting at zero after t updates. With `nesterov` they are those of the next step, if its
+/// gradient is g.
+struct corrected_mean {
+  double decay;
+  bool nesterov;
+  array now, next;
+  constexpr corrected_mean(double b, bool ahead, const array& t)
+      : decay(b), nesterov(ahead), now(share(b, t)), next(ahead ? share(b, t + 1.0) : now) {}
+  constexpr array operator()(const array& m, const array& g) const {
+    if (!nesterov) return corrected(m, now);
+    return decay * corrected(m, next) + (1.0 - decay) * corrected(astype(g, m.dtype()), now);
+  }
+};
+
+}  // namespace tokamax::optim::detail

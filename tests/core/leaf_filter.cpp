@@ -1,0 +1,67 @@
+// tests/core/leaf_filter.cpp: filters by kind and path, joined, in partitions and optimisers.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/core/leaf_filter.hpp>
+
+#include <tokamax/nn/batch_norm.hpp>
+#include <tokamax/tokamax.hpp>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+
+namespace tk = tokamax;
+namespace nn = tokamax::nn;
+using tk::array;
+using tk::matching;
+using tk::of_kind;
+
+namespace {
+struct adapter : array {
+  constexpr adapter() = default;
+  constexpr adapter(const array& a) : array(a) {}
+};
+struct block {
+  nn::linear up{2, 2};
+  nn::batch_norm norm{2};
+  adapter low = tk::ones({2, 1});
+};
+struct model {
+  std::array<block, 2> blocks;
+  tk::random::key key = tk::random::key(1);
+};
+
+template <class Filter>
+constexpr int kept(const Filter& chosen) {
+  const model all, some = tk::filter(all, chosen);
+  int count = 0;
+  tk::for_each_leaf([&](const array& a) { count += !tk::is_absent(a); }, some);
+  return count;
+}
+constexpr auto is_vector = [](const array& a) { return a.rank() == 1; };
+static_assert(kept(tk::parameters) == 11 && kept(!tk::parameters) == 4);
+static_assert(kept(of_kind<nn::statistic>) == 4 && kept(of_kind<adapter>) == 2 && kept(of_kind<array>) == 15);
+static_assert(kept(of_kind<tk::not_trained>) == 4 && kept(of_kind<tk::random::key>) == 1);
+static_assert(kept(matching("blocks[0]") && of_kind<nn::statistic>) == 2);
+static_assert(kept(of_kind<adapter> || matching("*.kernel")) == 4);
+static_assert(kept(!matching("blocks")) == 1 && kept(!(!matching("blocks"))) == 14);
+static_assert(kept(tk::parameters && is_vector) == 7 && kept(is_vector && !of_kind<tk::random::key>) == 10);
+static_assert(kept(matching("none") || (matching("blocks[1]") && !of_kind<adapter> && is_vector)) == 5);
+}  // namespace
+
+TEST_CASE("optimisers take filters, and one that selects nothing is an error") {
+  namespace optim = tk::optim;
+  const model m = tk::init<model>(tk::random::key(0));
+  const auto ones = tk::tree_map([](const array& a) { return tk::ones_like(a); }, m);
+  const auto frozen = optim::chain(optim::sgd(1.0), optim::freeze(!of_kind<adapter>));
+  const auto [updates, state] = frozen.update(ones, frozen.init(m), m);
+  CHECK(updates.blocks[1].low.values<float>()[0] == -1.0f);
+  CHECK(updates.blocks[1].up.kernel.values<float>()[0] == 0.0f);
+  const auto decays = optim::add_decayed_weights{0.5, of_kind<adapter> && matching("blocks[0]")};
+  const auto decayed = decays.update(ones, decays.init(m), m).first;
+  CHECK(decayed.blocks[0].low.values<float>()[0] == 1.5f);
+  CHECK(decayed.blocks[1].low.values<float>()[0] == 1.0f);
+  CHECK(decayed.blocks[0].norm.variance.values<float>()[0] == 1.0f);
+  CHECK_THROWS_WITH(optim::masked(optim::sgd(1.0), matching("block[0]")).init(m),
+                    contains("masked: filter") && contains("leaf_filter.cpp"));
+  CHECK_THROWS_WITH(optim::freeze(of_kind<nn::statistic> && of_kind<adapter>).init(m), contains("selects no leaf"));
+  CHECK_NOTHROW(optim::masked(optim::sgd(1.0), matching("block[0]"), optim::allow_none).init(m));
+}
