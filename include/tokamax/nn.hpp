@@ -6,12 +6,14 @@
 //   nn/conv.hpp          a convolution over any number of axes.
 //   nn/dropout.hpp       zero random elements while training.
 //   nn/embed.hpp         a learned vector for each of a number of ids.
+//   nn/group_norm.hpp    normalisation of groups of channels of one example.
 //   nn/init.hpp          give the parameters of a model their first values.
 //   nn/initializers.hpp  functions (key, shape) -> array that parameters start from.
 //   nn/layer_norm.hpp    layer_norm with a learned scale and offset.
 //   nn/linear.hpp        a matrix product with learned weights.
 //   nn/mlp.hpp           two linear layers with a nonlinearity between them, plain and gated.
 //   nn/mode.hpp          whether a layer is trained or used.
+//   nn/recurrent.hpp     recurrent cells (LSTM, GRU, simple), and a layer that takes one over time.
 //   nn/rms_norm.hpp      rms_norm with a learned scale.
 //   nn/statistic.hpp     an array that a layer computes while it is trained, such as a running mean.
 #pragma once
@@ -21,11 +23,13 @@
 #include <tokamax/nn/conv.hpp>
 #include <tokamax/nn/dropout.hpp>
 #include <tokamax/nn/embed.hpp>
+#include <tokamax/nn/group_norm.hpp>
 #include <tokamax/nn/init.hpp>
 #include <tokamax/nn/initializers.hpp>
 #include <tokamax/nn/layer_norm.hpp>
 #include <tokamax/nn/linear.hpp>
 #include <tokamax/nn/mlp.hpp>
 #include <tokamax/nn/mode.hpp>
+#include <tokamax/nn/recurrent.hpp>
 #include <tokamax/nn/rms_norm.hpp>
 #include <tokamax/nn/statistic.hpp>

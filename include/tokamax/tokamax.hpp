@@ -7,7 +7,19 @@
 //   core.hpp                              all of core.
 //   lax.hpp                               all of lax.
 //   models.hpp                            all of models.
-//   nn.hpp                                all of nn.
+//   nn/attention.hpp                      multi-head self-attention with learned projections.
+//   nn/batch_norm.hpp                     normalisation over a batch, with running averages for later use.
+//   nn/conv.hpp                           a convolution over any number of axes.
+//   nn/dropout.hpp                        zero random elements while training.
+//   nn/embed.hpp                          a learned vector for each of a number of ids.
+//   nn/init.hpp                           give the parameters of a model their first values.
+//   nn/initializers.hpp                   functions (key, shape) -> array that parameters start from.
+//   nn/layer_norm.hpp                     layer_norm with a learned scale and offset.
+//   nn/linear.hpp                         a matrix product with learned weights.
+//   nn/mlp.hpp                            two linear layers with a nonlinearity between them, plain and gated.
+//   nn/mode.hpp                           whether a layer is trained or used.
+//   nn/rms_norm.hpp                       rms_norm with a learned scale.
+//   nn/statistic.hpp                      an array that a layer computes while it is trained, such as a running mean.
 //   numpy/arange.hpp                      numbers in order, and the identity matrix: arange and eye.
 //   numpy/clip.hpp                        numbers held between two bounds.
 //   numpy/creation/matrices.hpp           diagonals and triangles of matrices: eye, tri, tril, diag, trace, vander, tril_indices.
@@ -120,6 +132,7 @@
 //   data.hpp              pipelines from a text to batches, read from any position.
 //   kernel.hpp            kernels on blocks of arrays, written once for all devices.
 //   linalg.hpp            all of linalg.
+//   nn.hpp                all of nn.
 //   numpy.hpp             all of numpy.
 //   ops.hpp               all of ops.
 //   optim.hpp             all of optim.
@@ -135,7 +148,19 @@
 #include <tokamax/core.hpp>
 #include <tokamax/lax.hpp>
 #include <tokamax/models.hpp>
-#include <tokamax/nn.hpp>
+#include <tokamax/nn/attention.hpp>
+#include <tokamax/nn/batch_norm.hpp>
+#include <tokamax/nn/conv.hpp>
+#include <tokamax/nn/dropout.hpp>
+#include <tokamax/nn/embed.hpp>
+#include <tokamax/nn/init.hpp>
+#include <tokamax/nn/initializers.hpp>
+#include <tokamax/nn/layer_norm.hpp>
+#include <tokamax/nn/linear.hpp>
+#include <tokamax/nn/mlp.hpp>
+#include <tokamax/nn/mode.hpp>
+#include <tokamax/nn/rms_norm.hpp>
+#include <tokamax/nn/statistic.hpp>
 #include <tokamax/numpy/arange.hpp>
 #include <tokamax/numpy/clip.hpp>
 #include <tokamax/numpy/creation/matrices.hpp>
