@@ -13,7 +13,7 @@
 
 namespace nn = tokamax::nn;
 
-namespace {
+namespace mode_test {  // with a name, for clang: the compiler finds fields by a conversion to any type
 struct block {
   nn::batch_norm norm{2};
   int width = 2;
@@ -32,7 +32,8 @@ constexpr bool all_are(const model& m, nn::mode wanted) {
          m.named.at("a").norm.use == wanted && std::get<block>(m.either).norm.use == wanted;
 }
 static_assert(nn::set_mode(block{}, nn::mode::evaluation).norm.use == nn::mode::evaluation);
-}  // namespace
+}  // namespace mode_test
+using namespace mode_test;
 
 TEST_CASE("set_mode changes each mode and nothing else") {
   const model start;
