@@ -20,8 +20,8 @@ struct element_code {
   const op* function;
   dtype type;  ///< none: any
   write_element write;
-  bool is_one = true;          ///< one instruction: the result may take the register of an operand
-  unsigned in_registers = 1;   ///< bit k: operand k
+  bool is_one = true;         ///< one instruction: the result may take the register of an operand
+  unsigned in_registers = 1;  ///< bit k: operand k
 };
 
 namespace detail {
@@ -99,7 +99,7 @@ inline void write_negated_integer(vector_code& w, const Ymm& to, const element_o
 
 // One instruction of two operands, or of one.
 #define TOKAMAX_TWO(name) +[](vector_code& w, const Ymm& to, const element_operands& x) { w.name(to, reg(x.a), x.b); }
-#define TOKAMAX_ONE(...) +[](vector_code & w, const Ymm& to, const element_operands& x) { w.__VA_ARGS__; }
+#define TOKAMAX_ONE(...) +[](vector_code& w, const Ymm& to, const element_operands& x) { w.__VA_ARGS__; }
 inline constexpr element_code element_codes[] = {
     {&add_p, f32, TOKAMAX_TWO(vaddps)},
     {&sub_p, f32, TOKAMAX_TWO(vsubps)},

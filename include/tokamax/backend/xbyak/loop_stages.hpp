@@ -26,9 +26,9 @@ struct loop_stages {
     std::vector<tile_call> calls;
   };
   struct value {
-    int stage = 0;          ///< where it is made first
+    int stage = 0;  ///< where it is made first
     bool is_called = false;
-    int last_use = -1;      ///< the last stage that reads it from a tile
+    int last_use = -1;  ///< the last stage that reads it from a tile
     int tile = -1;
   };
   bool supported = true;
@@ -44,6 +44,7 @@ struct loop_stages {
   void read_from_tile(const loop_arguments& a, int line, int stage, bool by_call);
   void add_calls(const loop_arguments& a, int line);
   void assign_tiles();
+  void call_into_result(const loop_arguments& a);
 };
 
 namespace detail {
@@ -74,14 +75,15 @@ inline bool loop_stages::takes(const instruction& l) const {
   if (detail::has_64_bits(l.type)) return false;
   if (l.kind == instruction_kind::apply) return !detail::has_64_bits(l.operand);
   if (l.kind == instruction_kind::iota) return l.inner != instruction::step::any && narrows_inline(l.type);
-  return l.kind == instruction_kind::constant || l.kind == instruction_kind::store || l.inner == instruction::step::unit ||
-         (l.inner == instruction::step::none && loads_inline(l.type));
+  return l.kind == instruction_kind::constant || l.kind == instruction_kind::store ||
+         l.inner == instruction::step::unit || (l.inner == instruction::step::none && loads_inline(l.type));
 }
 
 inline loop_stages::loop_stages(const loop_arguments& a) : values(static_cast<std::size_t>(a.kernel->count)) {
   for (int i = 0; i < a.kernel->count; ++i) supported = supported && takes(a.instructions[i]);
   if (!supported) return;
   place(a);
+  call_into_result(a);
   assign_tiles();
 }
 
@@ -93,8 +95,9 @@ inline void loop_stages::place(const loop_arguments& a) {
   int last = 0;
   for (int i = 0; i < n; ++i) {
     detail::each_operand(l[i], [&](int k) { at(i).stage = std::max(at(i).stage, at(k).stage); });
-    at(i).is_called = l[i].kind == instruction_kind::apply ? !detail::is_short(l[i])
-                                                           : l[i].kind == instruction_kind::load && !loads_inline(l[i].type);
+    at(i).is_called = l[i].kind == instruction_kind::apply
+                          ? !detail::is_short(l[i])
+                          : l[i].kind == instruction_kind::load && !loads_inline(l[i].type);
     at(i).stage += at(i).is_called;
     last = std::max(last, at(i).stage);
   }
@@ -164,6 +167,20 @@ inline void loop_stages::add_calls(const loop_arguments& a, int line) {
   }
 }
 
+/// If the last stage only stores what one call has made, the call writes the result itself. No other line may read memory behind
+/// the call, because the result may lie over an operand.
+inline void loop_stages::call_into_result(const loop_arguments& a) {
+  if (stages.size() < 2 || stages.back().lines.size() != 1 || !stages.back().calls.empty()) return;
+  auto& calls = stages[stages.size() - 2].calls;
+  const instruction& store = a.instructions[stages.back().lines[0]];
+  if (calls.size() != 1 || store.kind != instruction_kind::store || calls[0].out != store.a ||
+      !detail::lies_as_computed(store.type))
+    return;
+  values[static_cast<std::size_t>(store.a)].last_use = -1;
+  calls[0].out = -1 - store.b;
+  stages.pop_back();
+}
+
 inline void loop_stages::assign_tiles() {
   std::vector<int> free;
   const auto give = [&](int line) {
@@ -177,8 +194,10 @@ inline void loop_stages::assign_tiles() {
     for (int i : stages[s].puts) give(i);
     for (int i : stages[s].lines) give(i);
     for (const tile_call& c : stages[s].calls)
-      if (c.out >= 0) values[static_cast<std::size_t>(c.out)].last_use =
-          std::max(values[static_cast<std::size_t>(c.out)].last_use, static_cast<int>(s)), give(c.out);
+      if (c.out >= 0)
+        values[static_cast<std::size_t>(c.out)].last_use =
+            std::max(values[static_cast<std::size_t>(c.out)].last_use, static_cast<int>(s)),
+        give(c.out);
     for (value& v : values)
       if (v.tile >= 0 && v.last_use == static_cast<int>(s)) free.push_back(v.tile);
   }

@@ -45,8 +45,8 @@ TOKAMAX_COMPILED_ONCE const loop_program* loop_program_of([[maybe_unused]] const
     for (int axis = 0; axis < a.rank; ++axis) elements *= a.extents[axis];
   }
   const std::int64_t now = call + elements * a.kernel->count;
-  if (a.kept->work.fetch_add(now, std::memory_order_relaxed)
-      + now < detail::work_before_code.load(std::memory_order_relaxed))
+  if (a.kept->work.fetch_add(now, std::memory_order_relaxed) + now <
+      detail::work_before_code.load(std::memory_order_relaxed))
     return nullptr;
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
