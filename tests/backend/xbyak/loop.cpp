@@ -95,8 +95,8 @@ TEST_CASE("every op of every dtype") {
       tk::arrays in{tk::test::adversarial({rows, columns}, 1, t), tk::test::adversarial({columns, rows}, 2, t),
                     tk::test::adversarial({1, columns}, 3, t)};
       if (rows == 1) {  // all pairs of special values
-        const auto kinds = static_cast<std::int64_t>(
-            std::max(tk::test::special_floats().size(), tk::test::special_integers().size()));
+        const auto kinds =
+            static_cast<std::int64_t>(std::max(tk::test::special_floats().size(), tk::test::special_integers().size()));
         in = {tk::reshape(tk::test::specials(t, columns), {1, columns}),
               tk::reshape(tk::test::specials(t, columns, kinds), {columns, 1}),
               tk::reshape(tk::test::specials(t, columns, 3), {1, columns})};
@@ -123,8 +123,9 @@ TEST_CASE("constants that the code knows, and the ends of integers") {
       all.push_back(tk::astype(x * 1.0f, t));
     return all;
   };
-  const array ends = array::from<float>({0x1p31f, -0x1p31f, 2147483520.0f, 0x1p32f, 4294967040.0f, -0.75f, 0.75f, 127.5f, 128,
-                                         -128.5f, -129, 255.5f, 256, 32767.5f, 32768, 65536, nan, inf, -inf});
+  const array ends =
+      array::from<float>({0x1p31f, -0x1p31f, 2147483520.0f, 0x1p32f, 4294967040.0f, -0.75f, 0.75f, 127.5f, 128, -128.5f,
+                          -129, 255.5f, 256, 32767.5f, 32768, 65536, nan, inf, -inf});
   const auto to_integers = tk::jit(integers, tk::cpu, tk::at_run_time);
   check_run([&] { return to_integers(ends); });
 }

@@ -1,6 +1,8 @@
 // tokamax/backend/xbyak/code_memory.hpp: memory that runs and cannot be written any more.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/xbyak/loop.cpp
 // umbrella: no (who links tokamax::xbyak includes it)
+// needs <sys/mman.h>
 #pragma once
 
 #include <tokamax/backend/cpu/loop/loop_program.hpp>  // loop_code_limit

@@ -1,5 +1,6 @@
 // tokamax/backend/xbyak/loop_writer.hpp: writes the machine code of a fused loop, with values in registers from line to line.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/xbyak/loop.cpp
 // umbrella: no (who links tokamax::xbyak includes it)
 // needs <xbyak/xbyak.h>
 #pragma once
@@ -25,7 +26,7 @@ class loop_writer final : public value_code {
   void write_converted(int i);
   void write_apply(int i);
   void finish_line(int i, const Ymm& v);
-  void write_call(const tile_call& c);
+  void write_call(const loop_stages::stage& s, const tile_call& c);
 };
 
 inline loop_writer::loop_writer(const loop_arguments& a, const loop_stages& stages, void* code, std::size_t bytes)
@@ -44,7 +45,7 @@ inline loop_writer::loop_writer(const loop_arguments& a, const loop_stages& stag
   }
   for (const loop_stages::stage& s : stages.stages) {
     write_stage(s);
-    for (const tile_call& c : s.calls) write_call(c);
+    for (const tile_call& c : s.calls) write_call(s, c);
   }
   if (blocks) {
     mov(r13, r14);
@@ -69,7 +70,7 @@ inline void loop_writer::write_prologue() {
     if (!is_splat(i)) continue;
     const dtype t = lines_[i].type;
     begin_vector({});
-    mov(rax, ptr[rbx + 8 * lines_[i].a]);
+    mov(rax, pointer_of(lines_[i].a));
     const Ymm v = take(lent);
     const Xmm low(v.getIdx());
     if (size_of(t) == 4)
@@ -79,7 +80,7 @@ inline void loop_writer::write_prologue() {
     else
       vpbroadcastb(low, ptr[rax]);
     if (size_of(t) != 4) write_load(*this, v, low, t);
-    vmovups(ptr[rbp + splat_offset(i)], v);
+    vmovups(memory(rbp, splat_offset(i)), v);
   }
 }
 
@@ -101,7 +102,7 @@ inline void loop_writer::write_stage(const loop_stages::stage& s) {
     detail::each_operand(lines_[i], needs_line);
     if (lines_[i].kind == instruction_kind::store) needs(lines_[i].b);
   }
-  for (std::size_t k = 0; k < bases_.size(); ++k) mov(detail::base_registers[k], ptr[rbx + 8 * bases_[k]]);
+  for (std::size_t k = 0; k < bases_.size(); ++k) mov(detail::base_registers[k], pointer_of(bases_[k]));
   imul(r10, r13, -4);  // so that tiles have the index of the row
   add(r10, rbp);
   mov(r15, r13);
@@ -192,12 +193,13 @@ inline void loop_writer::finish_line(int i, const Ymm& v) {
   if (at(i).uses == 0) release(i);
 }
 
-inline void loop_writer::write_call(const tile_call& c) {
+inline void loop_writer::write_call(const loop_stages::stage& s, const tile_call& c) {
   const auto address_of = [&](int line, const Xbyak::Reg64& to) {
     int k = -1 - line;
-    if (line >= 0 && tile_number(line) < 0) k = lines_[line].a;  // a load from memory
-    if (k < 0) return lea(to, ptr[rbp + tile_offset(tile_number(line))]);
-    mov(to, ptr[rbx + 8 * k]);
+    const bool is_put = std::find(s.puts.begin(), s.puts.end(), line) != s.puts.end();
+    if (line >= 0 && lines_[line].kind == instruction_kind::load && !is_put && !is_called(line)) k = lines_[line].a;
+    if (k < 0) return lea(to, memory(rbp, tile_offset(tile_number(line))));
+    mov(to, pointer_of(k));
     dtype t = f32;
     for (int i = 0; i < loop_.kernel->count; ++i)
       if ((lines_[i].kind == instruction_kind::load && lines_[i].a == k) ||
@@ -207,7 +209,7 @@ inline void loop_writer::write_call(const tile_call& c) {
   };
   for (int k = 0; k < 3; ++k) {
     address_of(c.in[k < c.count ? k : 0], rax);
-    mov(ptr[rsp + 8 * k], rax);
+    mov(memory(rsp, 8 * k), rax);
   }
   address_of(c.out, rdi);
   mov(rsi, rsp);

@@ -1,5 +1,6 @@
 // tokamax/backend/xbyak/memory_code.hpp: the instructions that read, write, convert and round vectors.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/xbyak/loop.cpp
 // umbrella: no (who links tokamax::xbyak includes it)
 // needs <xbyak/xbyak.h>
 #pragma once

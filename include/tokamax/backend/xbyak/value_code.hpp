@@ -1,5 +1,6 @@
 // tokamax/backend/xbyak/value_code.hpp: the values of lines in registers and memory while machine code is written.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/xbyak/loop.cpp
 // umbrella: no (who links tokamax::xbyak includes it)
 // needs <xbyak/xbyak.h>
 #pragma once
@@ -65,12 +66,15 @@ class value_code : public vector_code {
   /// The register of a line, or none: then `where` is where it is. A value that is read again goes to a register.
   Operand operand(int line, bool needs_register, Address& where);
 
+  /// Where the pointer of slot k is, and its elements, which have so many bytes.
+  Address pointer_of(int k) const { return memory(rbx, 8 * k); }
   Address slot(int k, int bytes);
-  Address tile_of(int line) { return ptr[r10 + r15 * 4 + tile_offset(tile_number(line))]; }
+  Address tile_of(int line) { return memory(r10 + r15 * 4, tile_offset(tile_number(line))); }
   int tile_number(int line) const { return stages_.values[static_cast<std::size_t>(line)].tile; }
   std::int64_t tile_offset(int number) const { return 32 * (splat_count_ + most_spills) + number * block * 4; }
   /// Where the one element of a load is repeated; -1: it is not of this kind.
-  int splat_offset(int line) const { return 32 * splats_[static_cast<std::size_t>(line)]; }
+  std::int64_t splat_offset(int line) const { return std::int64_t{32} * splats_[static_cast<std::size_t>(line)]; }
+  bool is_called(int line) const { return stages_.values[static_cast<std::size_t>(line)].is_called; }
   bool is_splat(int line) const { return splats_[static_cast<std::size_t>(line)] >= 0; }
   std::uint32_t constant(int line) const { return constants_[static_cast<std::size_t>(line)]; }
   value& at(int line) { return values_[static_cast<std::size_t>(line)]; }
@@ -87,6 +91,7 @@ class value_code : public vector_code {
  private:
   static constexpr std::int64_t most_spills = 256;
 
+  std::int64_t spill_offset(int line) const { return std::int64_t{32} * (splat_count_ + at(line).spill); }
   void free_one();
   int next_use(int line) const;
   void make(int line, const Ymm& to);
@@ -157,10 +162,10 @@ inline void value_code::free_one() {
   const int line = owner_[found];
   v.reg = none;
   const bool is_made = lines_[line].kind != instruction_kind::apply && !stores_;  // it can be made again
-  if (!has_address(line) && !is_made && !stages_.values[static_cast<std::size_t>(line)].is_called) {
+  if (!has_address(line) && !is_made && !is_called(line)) {
     v.spill = spill_count_++;
     if (v.spill >= most_spills) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
-    vmovups(ptr[rbp + 32 * (splat_count_ + v.spill)], Ymm(found));
+    vmovups(memory(rbp, spill_offset(line)), Ymm(found));
   }
   owner_[found] = none;
 }
@@ -204,7 +209,7 @@ inline Operand value_code::operand(int line, bool needs_register, Address& where
 inline void value_code::make(int line, const Ymm& to) {
   const instruction& l = lines_[line];
   if (l.kind == instruction_kind::load) return write_load(*this, to, slot(l.a, size_of(l.type)), l.type);
-  mov(rax, ptr[rbx + 8 * l.a]);
+  mov(rax, pointer_of(l.a));
   if (l.inner == instruction::step::unit) add(rax, r15);
   vmovd(Xmm(to.getIdx()), eax);
   vpbroadcastd(to, Xmm(to.getIdx()));
@@ -223,18 +228,16 @@ inline void value_code::make(int line, const Ymm& to) {
 /// Is the value of a line in memory as it is computed?
 inline bool value_code::has_address(int line) const {
   const instruction& l = lines_[line];
-  const loop_stages::value& v = stages_.values[static_cast<std::size_t>(line)];
   if (at(line).spill != none || l.kind == instruction_kind::constant || is_splat(line)) return true;
-  if (l.kind == instruction_kind::apply || v.is_called) return v.tile >= 0;
+  if (l.kind == instruction_kind::apply || is_called(line)) return tile_number(line) >= 0;
   return l.kind == instruction_kind::load && detail::lies_as_computed(l.type) && !stores_;
 }
 inline Address value_code::address(int line) {
   const instruction& l = lines_[line];
-  if (at(line).spill != none) return ptr[rbp + 32 * (splat_count_ + at(line).spill)];
+  if (at(line).spill != none) return memory(rbp, spill_offset(line));
   if (l.kind == instruction_kind::constant) return literal(constant(line));
-  if (is_splat(line)) return ptr[rbp + splat_offset(line)];
-  if (l.kind == instruction_kind::apply || stages_.values[static_cast<std::size_t>(line)].is_called)
-    return tile_of(line);
+  if (is_splat(line)) return memory(rbp, splat_offset(line));
+  if (l.kind == instruction_kind::apply || is_called(line)) return tile_of(line);
   return slot(l.a, size_of(l.type));
 }
 inline Address value_code::slot(int k, int bytes) {
@@ -244,7 +247,7 @@ inline Address value_code::slot(int k, int bytes) {
 inline Xbyak::Reg64 value_code::base_of(int k) {
   for (std::size_t i = 0; i < bases_.size(); ++i)
     if (bases_[i] == k) return detail::base_registers[i];
-  mov(rax, ptr[rbx + 8 * k]);
+  mov(rax, pointer_of(k));
   return rax;
 }
 

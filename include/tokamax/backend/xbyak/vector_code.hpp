@@ -1,5 +1,6 @@
 // tokamax/backend/xbyak/vector_code.hpp: an assembler of loops over vectors, with registers to lend and constants behind the code.
 // SPDX-License-Identifier: Apache-2.0
+// tested by tests/backend/xbyak/loop.cpp
 // umbrella: no (who links tokamax::xbyak includes it)
 // needs <xbyak/xbyak.h>
 #pragma once
@@ -41,6 +42,9 @@ class vector_code : public Xbyak::CodeGenerator {
   /// A register for an intermediate value, until the end of the line.
   virtual Ymm temporary() = 0;
 
+  Address memory(const Xbyak::RegExp& base, std::int64_t bytes) const {
+    return ptr[base + static_cast<std::size_t>(bytes)];
+  }
   /// A vector in memory whose lanes all have these bits.
   Address literal(std::uint32_t bits) { return ptr[rip + literals_[bits]]; }
   /// The numbers 0 to 7.
