@@ -1,7 +1,7 @@
 // tokamax/backend/xbyak/code_memory.hpp: memory that runs and cannot be written any more.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/xbyak/loop.cpp
-// umbrella: no (who links tokamax::xbyak includes it)
+// umbrella: no (the library of kernels includes it, where Xbyak is found)
 // needs <sys/mman.h>
 #pragma once
 

@@ -1,7 +1,7 @@
 // tokamax/backend/xbyak/element_code.hpp: the instructions of short elementwise ops on registers of eight 32-bit elements.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/xbyak/loop.cpp
-// umbrella: no (who links tokamax::xbyak includes it)
+// umbrella: no (the library of kernels includes it, where Xbyak is found)
 // needs <xbyak/xbyak.h>
 #pragma once
 

@@ -1,6 +1,6 @@
 // tokamax/backend/xbyak/loop.hpp: fused loops that are only known at run time, as machine code made by Xbyak.
 // SPDX-License-Identifier: Apache-2.0
-// umbrella: no (who links tokamax::xbyak includes it)
+// umbrella: no (the library of kernels includes it, where Xbyak is found)
 // needs <xbyak/xbyak.h>
 #pragma once
 
@@ -10,7 +10,9 @@
 #include <tokamax/backend/xbyak/code_memory.hpp>     // code_memory
 #include <tokamax/backend/xbyak/loop_writer.hpp>     // loop_writer
 
-#include <memory>         // shared_ptr, weak_ptr
+#include <algorithm>      // equal, max, min
+#include <cstring>        // memcpy, memset
+#include <memory>         // shared_ptr, unique_ptr, weak_ptr
 #include <unordered_map>  // unordered_multimap
 
 namespace tokamax::xbyak {
@@ -18,7 +20,6 @@ namespace tokamax::xbyak {
 namespace detail {
 struct tiles_tag;
 struct rest_tag;
-struct draft_tag;
 }  // namespace detail
 
 /// The machine code of loops that have the same lines and constants.
@@ -65,12 +66,12 @@ inline bool loop::write(const loop_arguments& a) {
     else if (l.kind == instruction_kind::iota && moves)
       moved_.push_back({l.a, 1, false, true});
   }
-  constexpr std::int64_t most = 1 << 20;
+  constexpr std::size_t most = 1 << 20;
   try {
-    auto* const draft = cpu_backend::scratch<detail::draft_tag, std::uint8_t>(most);
-    const loop_writer writer(a, stages, draft, static_cast<std::size_t>(most));
+    const std::unique_ptr<std::uint8_t[]> draft(new std::uint8_t[most]);  // not initialised
+    const loop_writer writer(a, stages, draft.get(), most);
     memory_bytes_ = writer.memory_bytes();
-    code_ = std::make_unique<code_memory>(draft, writer.getSize());
+    code_ = std::make_unique<code_memory>(draft.get(), writer.getSize());
   } catch (const Xbyak::Error&) {
     return false;
   }

@@ -1,7 +1,7 @@
 // tokamax/backend/xbyak/loop_stages.hpp: a fused loop as stages of short lines, with calls of tile functions between them.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/xbyak/loop.cpp
-// umbrella: no (who links tokamax::xbyak includes it)
+// umbrella: no (the library of kernels includes it, where Xbyak is found)
 // needs <xbyak/xbyak.h>
 #pragma once
 
@@ -42,8 +42,7 @@ struct loop_stages {
  private:
   bool takes(const instruction& l) const;
   void place(const loop_arguments& a);
-  enum class reader { line, call, store };
-  void read_from_tile(const loop_arguments& a, int line, int at, reader by);
+  void read_from_tile(const loop_arguments& a, int line, int at, bool by_call);
   void add_calls(const loop_arguments& a, int line);
   void assign_tiles();
   void call_into_result(const loop_arguments& a);
@@ -120,17 +119,17 @@ inline void loop_stages::place(const loop_arguments& a) {
   stages.resize(static_cast<std::size_t>(last + 1));
   for (int i = 0; i < n; ++i) {
     if (at(i).is_called) {
-      detail::each_operand(l[i], [&](int k) { read_from_tile(a, k, at(i).stage - 1, reader::call); });
+      detail::each_operand(l[i], [&](int k) { read_from_tile(a, k, at(i).stage - 1, true); });
       add_calls(a, i);
     } else if (l[i].kind == instruction_kind::apply) {
-      detail::each_operand(l[i], [&](int k) { read_from_tile(a, k, at(i).stage, reader::line); });
+      detail::each_operand(l[i], [&](int k) { read_from_tile(a, k, at(i).stage, false); });
       stages[static_cast<std::size_t>(at(i).stage)].lines.push_back(i);
     }
   }
   for (int i = 0; i < n; ++i) {
     if (l[i].kind != instruction_kind::store) continue;
     const bool calls = !stores_inline(l[i].type);
-    read_from_tile(a, l[i].a, last, calls ? reader::store : reader::line);
+    read_from_tile(a, l[i].a, last, calls);
     if (calls)
       stages.back().calls.push_back({cpu_backend::detail::store_function(l[i].type), {l[i].a}, 1, -1 - l[i].b});
     else
@@ -138,15 +137,15 @@ inline void loop_stages::place(const loop_arguments& a) {
   }
 }
 
-/// A stage reads the value of a line, or its calls do. Loads and constants are made anew in each
-/// stage. Calls read arrays where they lie, but for those that store: other results may lie over their operands by then.
-inline void loop_stages::read_from_tile(const loop_arguments& a, int line, int at, reader by) {
+/// A stage reads the value of a line, or its calls do. Loads and constants are made anew in each stage. Calls read arrays of
+/// elements as they are computed where they lie.
+inline void loop_stages::read_from_tile(const loop_arguments& a, int line, int at, bool by_call) {
   value& v = values[static_cast<std::size_t>(line)];
   const instruction& l = a.instructions[line];
   if (v.is_called || l.kind == instruction_kind::apply) {
-    if (by != reader::line || at > v.stage || v.is_called) v.last_use = std::max(v.last_use, at);
-  } else if (by != reader::line && !(by == reader::call && l.kind == instruction_kind::load &&
-                                     l.inner == instruction::step::unit && detail::lies_as_computed(l.type))) {
+    if (by_call || at > v.stage || v.is_called) v.last_use = std::max(v.last_use, at);
+  } else if (by_call && !(l.kind == instruction_kind::load && l.inner == instruction::step::unit &&
+                          detail::lies_as_computed(l.type))) {
     auto& puts = stages[static_cast<std::size_t>(at)].puts;
     if (std::find(puts.begin(), puts.end(), line) == puts.end()) puts.push_back(line);
     v.last_use = std::max(v.last_use, at);

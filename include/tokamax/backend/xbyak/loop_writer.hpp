@@ -1,7 +1,7 @@
 // tokamax/backend/xbyak/loop_writer.hpp: writes the machine code of a fused loop, with values in registers from line to line.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/xbyak/loop.cpp
-// umbrella: no (who links tokamax::xbyak includes it)
+// umbrella: no (the library of kernels includes it, where Xbyak is found)
 // needs <xbyak/xbyak.h>
 #pragma once
 
@@ -26,7 +26,7 @@ class loop_writer final : public value_code {
   void write_converted(int i);
   void write_apply(int i);
   void finish_line(int i, const Ymm& v);
-  void write_call(const loop_stages::stage& s, const tile_call& c);
+  void write_call(const tile_call& c);
 };
 
 inline loop_writer::loop_writer(const loop_arguments& a, const loop_stages& stages, void* code, std::size_t bytes)
@@ -45,7 +45,7 @@ inline loop_writer::loop_writer(const loop_arguments& a, const loop_stages& stag
   }
   for (const loop_stages::stage& s : stages.stages) {
     write_stage(s);
-    for (const tile_call& c : s.calls) write_call(s, c);
+    for (const tile_call& c : s.calls) write_call(c);
   }
   if (blocks) {
     mov(r13, r14);
@@ -193,11 +193,10 @@ inline void loop_writer::finish_line(int i, const Ymm& v) {
   if (at(i).uses == 0) release(i);
 }
 
-inline void loop_writer::write_call(const loop_stages::stage& s, const tile_call& c) {
+inline void loop_writer::write_call(const tile_call& c) {
   const auto address_of = [&](int line, const Xbyak::Reg64& to) {
     int k = -1 - line;
-    const bool is_put = std::find(s.puts.begin(), s.puts.end(), line) != s.puts.end();
-    if (line >= 0 && lines_[line].kind == instruction_kind::load && !is_put && !is_called(line)) k = lines_[line].a;
+    if (line >= 0 && tile_number(line) < 0) k = lines_[line].a;  // a load from memory
     if (k < 0) return lea(to, memory(rbp, tile_offset(tile_number(line))));
     mov(to, pointer_of(k));
     dtype t = f32;

@@ -1,7 +1,7 @@
 // tokamax/backend/xbyak/memory_code.hpp: the instructions that read, write, convert and round vectors.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/backend/xbyak/loop.cpp
-// umbrella: no (who links tokamax::xbyak includes it)
+// umbrella: no (the library of kernels includes it, where Xbyak is found)
 // needs <xbyak/xbyak.h>
 #pragma once
 
