@@ -130,6 +130,22 @@ TEST_CASE("constants that the code knows, and the ends of integers") {
   check_run([&] { return to_integers(ends); });
 }
 
+TEST_CASE("code: counts of every dtype") {
+  const code_at_once setting;
+  for (const tk::dtype t :
+       {tk::f32, tk::i32, tk::u32, tk::bf16, tk::f16, tk::i8, tk::u8, tk::u16, tk::f8e4m3fn, tk::i64})
+    for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{300, 9}, {3, 700}}) {
+      CAPTURE(tk::name(t), rows, columns);
+      const tk::graph g = tk::test::trace(
+          [&, r = rows, c = columns](const tk::arrays& in) {
+            const array across = tk::iota(t, {r, c}, 1), down = tk::iota(t, {r, c}, 0);
+            return tk::arrays{in[0] + across, down * in[0], across - down, across < down};
+          },
+          {{t, false, {rows, columns}}});
+      check_run([&] { return tk::cpu.get().execute(g, {tk::test::adversarial({rows, columns}, 1, t)}); });
+    }
+}
+
 TEST_CASE("code: results that lie over operands of other results") {
   const code_at_once setting;
   using enum tk::instruction_kind;
