@@ -28,8 +28,22 @@ function(tokamax_link_kernels core headers)
         set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O2)
       endif()
     endforeach()
+    if(TARGET tokamax::xbyak)
+      set(source ${CMAKE_CURRENT_BINARY_DIR}/tokamax_kernels/xbyak.cpp)
+      file(CONFIGURE OUTPUT ${source} CONTENT [[
+#define TOKAMAX_INSTANTIATE_KERNELS
+#define TOKAMAX_KERNELS_PART TOKAMAX_PART_XBYAK
+#include <tokamax/backend/xbyak/loop.hpp>
+]] @ONLY)
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O2)  # it holds no loops over elements
+      list(APPEND sources ${source})
+    endif()
     add_library(tokamax_kernels STATIC EXCLUDE_FROM_ALL ${sources})
     target_link_libraries(tokamax_kernels PRIVATE ${headers})
+    if(TARGET tokamax::xbyak)
+      target_link_libraries(tokamax_kernels PRIVATE tokamax::xbyak)
+      target_compile_definitions(tokamax_kernels PRIVATE TOKAMAX_XBYAK)
+    endif()
     set_target_properties(tokamax_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON)
     if(TOKAMAX_SANITIZE)
       target_compile_options(tokamax_kernels PRIVATE -O1)

@@ -65,12 +65,13 @@ inline const elementwise_op all_ops[] = {{&add_p, 2},
 /// Every op that a dtype has, on operands that lie densely, transposed and repeated, that count, and that are constants.
 /// Then conversions to the dtypes in `to`. With `kinds` < 4 an op has only so many of these kinds of second operands, and the
 /// next op the next ones.
-inline graph every_loop_of(dtype t, std::initializer_list<dtype> to = {bool_, i8, i32, u32, bf16, f32}, int kinds = 4) {
+inline graph every_loop_of(dtype t, std::initializer_list<dtype> to = {bool_, i8, i32, u32, bf16, f32}, int kinds = 4,
+                           shape s = {7, 9}) {
   return trace(
       [&](const arrays& in) {
-        const array x = in[0], turned = transpose(in[1]), row = broadcast_to(in[2], {7, 9});
-        const array counts = astype(iota(i32, {7, 9}, 1), t);
-        const array seconds[] = {turned, row, counts, array(3.0, {t, false, {7, 9}})};
+        const array x = in[0], turned = transpose(in[1]), row = broadcast_to(in[2], s);
+        const array counts = astype(iota(i32, s, 1), t);
+        const array seconds[] = {turned, row, counts, array(3.0, {t, false, s})};
         arrays results;
         int next = 0;
         for (const auto& [kind, operands] : all_ops)
@@ -85,7 +86,7 @@ inline graph every_loop_of(dtype t, std::initializer_list<dtype> to = {bool_, i8
         for (dtype one : to) results.push_back(astype(x, one));
         return results;
       },
-      {{t, false, {7, 9}}, {t, false, {9, 7}}, {t, false, {1, 9}}});
+      {{t, false, s}, {t, false, {s[1], s[0]}}, {t, false, {1, s[1]}}});
 }
 
 }  // namespace tokamax::test

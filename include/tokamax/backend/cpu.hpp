@@ -74,6 +74,7 @@
 //   backend/cpu/loop/interpreted.hpp              run a fused loop that is only known at run time.
 //   backend/cpu/loop/loop.hpp                     walk over the axes of a fused loop, and call an inner function for each row.
 //   backend/cpu/loop/loop_code.hpp                the instructions of a fused loop as operations that run one after the other.
+//   backend/cpu/loop/loop_program.hpp             when a loop that is only known at run time becomes machine code.
 //   backend/cpu/loop/operation.hpp                the operations of interpreted loops, which pass values to one another in registers.
 //   backend/cpu/loop/operation_of_dtype.hpp       the operations of interpreted loops that read, write, convert and round elements.
 //   backend/cpu/loop/tile.hpp                     elements in the memory of an interpreted loop, and the tile loop of an elementwise op.

@@ -22,6 +22,7 @@
 #define TOKAMAX_PART_GEMM_AMX 10
 #define TOKAMAX_PART_FILES 11   // file formats, in a library of their own
 #define TOKAMAX_PART_LINALG 12  // linear algebra by Eigen, in a library of its own
+#define TOKAMAX_PART_XBYAK 14   // machine code of loops
 
 /// Does this file compile the bodies of a part? They stand below such an #if, each behind TOKAMAX_BODY.
 #if defined(TOKAMAX_INSTANTIATE_KERNELS) && defined(TOKAMAX_KERNELS_PART)

@@ -39,7 +39,10 @@ TOKAMAX_COMPILED_ONCE executable::executable(plan_view p, std::vector<loop_funct
                                              std::vector<kernel_function> kernels,
                                              std::vector<implementation_list> others)
     : plan_(p), loops_(std::move(loops)), kernels_(std::move(kernels)), others_(std::move(others)) {}
-TOKAMAX_COMPILED_ONCE void executable::interpret_with(std::vector<const interpreted_op*> ops) { ops_ = std::move(ops); }
+TOKAMAX_COMPILED_ONCE void executable::interpret_with(std::vector<const interpreted_op*> ops) {
+  ops_ = std::move(ops);
+  kept_ = std::vector<kept_loop>(static_cast<std::size_t>(plan_.step_count));
+}
 
 TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs, std::byte* arena,
                                            execution& where) {
@@ -269,6 +272,7 @@ TOKAMAX_COMPILED_ONCE loop_arguments executable::loop_at(int s) const {
     a.kernel = &plan_.loops[st.function];
     a.instructions = plan_.instructions + a.kernel->first;
     a.ops = ops_.data() + a.kernel->first;
+    a.kept = &kept_[static_cast<std::size_t>(s)];
   }
   return a;
 }

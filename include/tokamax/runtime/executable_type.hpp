@@ -136,6 +136,7 @@ class executable {
   std::vector<implementation_list> others_;
   detail::step_choices choices_;  // of the last run
   std::vector<const interpreted_op*> ops_;
+  mutable std::vector<kept_loop> kept_;  // of each step, if loops are interpreted
   std::shared_ptr<const device_code> code_;
   std::vector<array_view> views_;
   std::vector<std::byte*> pointers_, base_;

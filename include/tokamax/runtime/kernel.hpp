@@ -7,6 +7,7 @@
 #include <tokamax/core/kernel_arguments.hpp>  // kernel_arguments
 #include <tokamax/core/op.hpp>                // op_c
 
+#include <atomic>       // atomic
 #include <memory>       // shared_ptr
 #include <string>       // string
 #include <type_traits>  // is_base_of_v, is_same_v
@@ -28,6 +29,28 @@ class device_code {
   virtual void run_together(const struct loop_arguments* loops, int count) const;
 };
 
+/// Code that a device has made of a loop while the program ran.
+class loop_program {
+ public:
+  virtual ~loop_program() = default;
+  virtual void run(const struct loop_arguments& a) const = 0;
+};
+/// What a device keeps of a loop from run to run. An executable has one for each of its steps, and copies of it start anew.
+struct kept_loop {
+  std::atomic<const loop_program*> program = nullptr;  ///< null until it is worth its time
+  std::atomic<std::int64_t> work = 0;                  ///< that was done without it
+  std::shared_ptr<const loop_program> owner;
+
+  kept_loop() = default;
+  kept_loop(const kept_loop&) noexcept {}
+  kept_loop& operator=(const kept_loop&) noexcept {
+    program = nullptr;
+    work = 0;
+    owner = nullptr;
+    return *this;
+  }
+};
+
 /// The arguments of a fused loop. A slot is an operand or a result. For a slot that counts, the "pointer" is the number with
 /// which it starts.
 struct loop_arguments {
@@ -43,6 +66,7 @@ struct loop_arguments {
   execution* context = nullptr;                ///< where the loop runs
   const device_code* code = nullptr;           ///< what its device has made of the program; null if nothing
   int number = 0;                              ///< of the loop in its plan
+  kept_loop* kept = nullptr;                   ///< for loops that are interpreted
   /// The part that runs, on the calling thread: `count` elements from `first` on, in row-major order; -1: all of them.
   std::int64_t first = 0, count = -1;
 };

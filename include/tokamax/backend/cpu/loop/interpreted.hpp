@@ -9,6 +9,7 @@
   #include <tokamax/backend/cpu/loop/copied_rows.hpp>      // read_rows, write_rows, count_row
   #include <tokamax/backend/cpu/loop/loop.hpp>             // each_part, locate
   #include <tokamax/backend/cpu/loop/loop_code.hpp>        // loop_code
+  #include <tokamax/backend/cpu/loop/loop_program.hpp>     // loop_program_of
   #include <tokamax/backend/cpu/loop/transposed_copy.hpp>  // copy_transposed
   #include <tokamax/backend/cpu/vector/prefetch.hpp>       // address_behind
 
@@ -230,6 +231,7 @@ TOKAMAX_COMPILED_ONCE void run_interpreted(const loop_arguments& a) {
   if (const instruction* const l = a.instructions; a.kernel->count == 2 && l[0].kind == instruction_kind::load &&
                                                    l[1].kind == instruction_kind::store && l[0].type == l[1].type)
     if (copy_transposed(a, l[0].a, l[1].b)) return;
+  if (const loop_program* const p = loop_program_of(a)) return p->run(a);
   const loop_code code(a);
   detail::slot_view views[max_loop_slots];
   detail::fill_slot_views(a, code, views);
