@@ -9,5 +9,5 @@ install(DIRECTORY include/tokamax DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_
 configure_package_config_file(cmake/tokamax-config.cmake.in tokamax-config.cmake INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(tokamax-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES ${PROJECT_BINARY_DIR}/tokamax-config.cmake ${PROJECT_BINARY_DIR}/tokamax-config-version.cmake
-              cmake/flags.cmake cmake/kernels.cmake cmake/onednn.cmake cmake/cuda_precompile.cmake DESTINATION ${package_folder})
+              cmake/flags.cmake cmake/kernels.cmake cmake/onednn.cmake cmake/text.cmake cmake/cuda_precompile.cmake DESTINATION ${package_folder})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/tokamax)

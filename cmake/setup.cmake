@@ -11,7 +11,8 @@ endif()
 
 # Debian package, and the header or program that shows that it (or the same from elsewhere) is there
 list(APPEND wanted libxsimd-dev xsimd/xsimd.hpp libeigen3-dev eigen3/Eigen/Dense libboost-dev boost/hana.hpp
-     libfmt-dev fmt/format.h nlohmann-json3-dev nlohmann/json.hpp libcli11-dev CLI/CLI.hpp)
+     libfmt-dev fmt/format.h nlohmann-json3-dev nlohmann/json.hpp libcli11-dev CLI/CLI.hpp
+     libpcre2-dev pcre2.h libutf8proc-dev utf8proc.h)
 
 function(tokamax_setup)
   set(packages "")

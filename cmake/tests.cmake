@@ -16,6 +16,9 @@ list(FILTER sources EXCLUDE REGEX "\\.fail\\.cpp$|^(support|consumer|odr|fuzz|st
 if(NOT TARGET tokamax::onednn)
   list(FILTER sources EXCLUDE REGEX "^backend/onednn/")
 endif()
+if(NOT TARGET tokamax::text)
+  list(FILTER sources EXCLUDE REGEX "^text/")
+endif()
 foreach(source IN LISTS sources)
   string(REGEX REPLACE "/.*" "" folder ${source})
   list(APPEND folders ${folder})
@@ -34,7 +37,7 @@ target_precompile_headers(tokamax_test_precompiled PRIVATE tests/support/catch.h
 foreach(folder IN LISTS folders)
   add_executable(tokamax_test_${folder} ${sources_of_${folder}})
   target_link_libraries(tokamax_test_${folder} PRIVATE tokamax_test_main)
-  if(folder STREQUAL base)  # its tests see what they include and no more: their own names may be names of tokamax
+  if(folder MATCHES "^(base|text)$")  # these tests see what they include and no more: their own names may be names of tokamax
     target_precompile_headers(tokamax_test_${folder} PRIVATE tests/support/catch.hpp)
   else()
     target_precompile_headers(tokamax_test_${folder} REUSE_FROM tokamax_test_precompiled)
@@ -68,6 +71,9 @@ if(CUDAToolkit_FOUND AND NOT DEFINED ENV{CUDA_HOME})
   set_tests_properties(unit.backend PROPERTIES ENVIRONMENT CUDA_HOME=${CUDAToolkit_LIBRARY_ROOT})
 endif()
 
+if(TARGET tokamax_test_text)
+  target_link_libraries(tokamax_test_text PRIVATE tokamax::text)
+endif()
 if(TARGET tokamax::onednn)
   target_link_libraries(tokamax_test_backend PRIVATE tokamax::onednn)
 endif()

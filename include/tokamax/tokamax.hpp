@@ -85,6 +85,7 @@
 //   profile.hpp           all of profile. A program includes it where it looks at itself.
 //   quant.hpp             all of quant.
 //   scipy.hpp             all of scipy.
+//   text.hpp              all of text: tokenizers, for programs that link tokamax::text.
 #pragma once
 
 #include <tokamax/backend/cpu.hpp>
