@@ -15,6 +15,8 @@
 //   text/pattern.hpp          regular expressions as `tokenizers` reads them, matched by PCRE2.
 //   text/post_processor.hpp   the steps that frame encoded texts by special tokens, read from a tokenizer's file.
 //   text/pre_tokenizer.hpp    the steps that cut a text into words, read from a tokenizer's file.
+//   text/precompiled.hpp      SentencePiece's own normaliser, a map of characters that its files hold as a double array.
+//   text/tiktoken.hpp         files of ranks as tiktoken has them, as the vocabulary and merges of a byte pair encoding.
 //   text/token_table.hpp      tokens by their texts and by their ids, and numbers by keys of 64 bits.
 //   text/tokenizer.hpp        texts as tokens and back, by the file tokenizer.json of a model.
 //   text/tokenizer_json.hpp   the JSON of a tokenizer, read within bounds, its long lists apart from the rest.

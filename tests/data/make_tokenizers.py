@@ -2,23 +2,27 @@
 
     python make_tokenizers.py
 
-Needs tokenizers (0.23.3); the tests only read the files. texts.txt has a text a line in hexadecimal, or two with | between.
+Needs tokenizers (0.23.3) and tiktoken (0.14.0); the tests only read the files. texts.txt has a text a line in hexadecimal, or two with | between.
 NAME.json is a tokenizer that is trained here. NAME.txt has a row for each line of texts.txt:
 
     ID:BEGIN-END ... | TEXT       its tokens with offsets in characters, and their text in hexadecimal without special tokens
 
-An ID ends in ' if its type is 1, and in * if it frames the text.
+An ID ends in ' if its type is 1, and in * if it frames the text. Trainers break ties by chance, so other runs train other tokens.
+ranks.tiktoken is a file of ranks, and ranks.txt has a row for each line of texts.txt with one text: the ids that tiktoken gives.
 """
 # SPDX-License-Identifier: Apache-2.0
+import base64
 import json
 import pathlib
 
+import tiktoken
 import tokenizers
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 FOLDER = pathlib.Path(__file__).parent / "tokenizers"
 LLAMA_3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 QWEN_2 = LLAMA_3.replace("{1,3}", "")
+CL100K = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 CORPUS = """The quick brown fox jumps over the lazy dog. The dog doesn't mind; it's used to that, and they've been friends.
 We hold these truths to be self-evident, that all men are created equal. I'll be there, you're here, he'd said so.
 In the beginning the tokenizer read the text, and the text was without form. 1234567890 3.14159 2,718 1000 100 10.
@@ -146,6 +150,30 @@ def bert_cased():
     return t
 
 
+# The map that sentencepiece 0.2.3 makes of the rules A -> a, B -> b, ﬁ -> fi, ½ -> 1⁄2, e + U+301 -> é, U+A0 and U+3000 -> a space,
+# U+200B and U+AD -> nothing, Ａ -> a, ㍍ -> メートル, i + U+307 -> i, 😀 -> :), Ê N O -> x (normalization_rule_tsv).
+CHARSMAP = (
+    "AAQAAAAAAQBBCQAAQhkAAAwAAIAOAACAzAgCAIEFAAAXAACAzBgCAIcNAAATAACAAQAAgAAAAIC9DQAAAwAAgIpAAQCgbQAATjABAE8FAAAVAACAgCgCAItlAACABAIA"
+    "gHEAAI0FAAAaAACAgRkAAI04AgAQAACArUUAAKF1AACfmAIArOwCAJgMAgCABQAACQAAgCUAAABlsAMAJwAAACYAAAApAAAAabQDACsAAAAqAAAALQAAACwAAAAvAAAA"
+    "LgAAALw8AgAwAAAAMwAAADIAAAA1AAAANAAAADcAAAA2AAAAOQAAADgAAAA7AAAAOgAAAD0AAAA8AAAAPwAAAD4AAABBAAAAQAAAAEMAAABCAAAARQAAAEQAAABHAAAA"
+    "RgAAAEkAAABIAAAASwAAAEoAAABNAAAATAAAAE8AAABOAAAAUQAAAFAAAABTAAAAUgAAAFUAAABUAAAAVwAAAFYAAABZAAAAWAAAAFsAAABaAAAAXQAAAFwAAABfAAAA"
+    "XgAAAGEAAABgAAAAYwAAAGIAAABlAAAAZAAAAGcAAABmAAAAaQAAAGgAAABrAAAAagAAAG0AAABsAAAAbwAAAG4AAABxAAAAcAAAAHMAAAByAAAAdQAAAHQAAAB3AAAA"
+    "dgAAAHkAAAB4AAAAewAAAHoAAAB9AAAAfAAAAH8AAAB+AAAAgQAAAIAAAADCyAAAwxgAAIUAAACEAAAAhwAAAIYAAACJAAAAiAAAAIsAAACKAAAAjQAAAIwAAACPAAAA"
+    "jgAAAJEAAACQAAAAkwAAAJIAAACVAAAAlAAAAJcAAACWAAAAmQAAAJgAAACbAAAAmgAAAJ0AAACcAAAAnwAAAJ4AAAChAAAAoAAAAOLYAADj1AAApQAAAKQAAACnAAAA"
+    "pgAAAKkAAACoAAAAqwAAAKoAAACtAAAArAAAAK8AAADvjAAA8MAAALAAAACzAAAAsgAAALUAAAC0AAAAtwAAALYAAAC5AAAAuAAAALsAAAC6AAAAvQAAALwAAAC/AAAA"
+    "vgAAAMEAAADAAAAAwwAAAMIAAADFAAAAxAAAAMcAAADGAAAAyQAAAMgAAADLAAAAygAAAM0AAADMAAAAzwAAAM4AAADRAAAA0AAAANMAAADSAAAA1QAAANQAAADXAAAA"
+    "1gAAANkAAADYAAAA2wAAANoAAADdAAAA3AAAAN8AAADeAAAA4QAAAOAAAADjAAAA4gAAAOUAAADkAAAA5wAAAOYAAADpAAAA6AAAAOsAAADqAAAA7QAAAOwAAADvAAAA"
+    "7gAAAPEAAADwAAAA8wAAAPIAAAD1AAAA9AAAAPcAAAD2AAAA+QAAAPgAAAD7AAAA+gAAAP0AAAD8AAAA/wAAAP4AAAAAIAAx4oGEMgA6KQBhAGIAZmkAaQB4AMOpAOOD"
+    "oeODvOODiOODqwA="
+)
+
+
+def precompiled():
+    state = json.loads(t5().to_str())
+    state["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": CHARSMAP}
+    return Tokenizer.from_str(json.dumps(state))
+
+
 def unigram(byte_fallback, normalizer, metaspace):
     t = Tokenizer(models.Unigram())
     t.normalizer = normalizer
@@ -216,17 +244,30 @@ def row(tokenizer, texts):
     return "".join(f"{i}{chr(39) * t}{'*' * s}:{b}-{end} " for i, (b, end), t, s in tokens) + "| " + tokenizer.decode(e.ids).encode().hex()
 
 
+def write_ranks():
+    visible = [b for b in range(256) if 33 <= b < 127 or 161 <= b < 173 or b >= 174]
+    characters = {chr(b): b for b in visible} | {chr(256 + n): b for n, b in enumerate(b for b in range(256) if b not in visible)}
+    trained = byte_bpe(split_bytes(LLAMA_3), special=()).get_vocab()
+    ranks = {bytes(characters[c] for c in token): rank for token, rank in trained.items()}
+    lines = [f"{base64.b64encode(token).decode()} {rank}" for token, rank in sorted(ranks.items(), key=lambda item: item[1])]
+    (FOLDER / "ranks.tiktoken").write_text("\n".join(lines) + "\n")
+    e = tiktoken.Encoding("ranks", pat_str=CL100K, mergeable_ranks=ranks, special_tokens={"<|endoftext|>": 500, "<|im_start|>": 510})
+    rows = [" ".join(map(str, e.encode(t, allowed_special="all"))) for t in TEXTS]
+    (FOLDER / "ranks.txt").write_text("\n".join(rows) + "\n")
+
+
 def main():
     FOLDER.mkdir(exist_ok=True)
     cases = [(t,) for t in TEXTS] + PAIRS
     lines = ["|".join(t.encode().hex() for t in c) for c in cases]
     (FOLDER / "texts.txt").write_text("\n".join(lines) + "\n")
-    for make in (gpt2, llama3, qwen2, roberta, llama2, mistral, bert, bert_cased, t5, unigram_bytes, words, suffixed, merged):
+    for make in (gpt2, llama3, qwen2, roberta, llama2, mistral, bert, bert_cased, t5, precompiled, unigram_bytes, words, suffixed, merged):
         t = make()
         text = json.dumps(json.loads(t.to_str()), ensure_ascii=False, separators=(",", ":"))
         (FOLDER / f"{make.__name__}.json").write_text(text + "\n")
         t = Tokenizer.from_str(text)
         (FOLDER / f"{make.__name__}.txt").write_text("\n".join(row(t, c) for c in cases) + "\n")
+    write_ranks()
     print(f"written with tokenizers {tokenizers.__version__}")
 
 

@@ -11,9 +11,11 @@
 #include <random>
 #include <sstream>
 #include <thread>
+#include <tuple>
 
 #include "support/catch.hpp"
 #include "support/error_of.hpp"
+#include "support/temporary_folder.hpp"
 
 using tokamax::test::error_of;
 using tokamax::text::decode_stream;
@@ -23,8 +25,8 @@ using tokamax::text::tokenizer;
 namespace {
 
 const std::string folder = TOKAMAX_ROOT "/tests/data/tokenizers/";
-constexpr std::array names{"gpt2",       "llama3", "qwen2",         "roberta", "llama2",   "mistral", "bert",
-                           "bert_cased", "t5",     "unigram_bytes", "words",   "suffixed", "merged"};
+constexpr std::array names{"gpt2",       "llama3", "qwen2",       "roberta",       "llama2", "mistral",  "bert",
+                           "bert_cased", "t5",     "precompiled", "unigram_bytes", "words",  "suffixed", "merged"};
 
 std::vector<std::string> lines_of(const std::string& file) {
   std::vector<std::string> result;
@@ -105,6 +107,51 @@ TEST_CASE("Tokenizers give what the Python package gives") {
       for (const std::size_t size : {e.tokens.size(), e.offsets.size(), e.type_ids.size(), e.words.size()})
         CHECK(size == e.size());
     }
+  }
+}
+
+TEST_CASE("Files of ranks give what tiktoken gives") {
+  const char* pattern =
+      R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)";
+  const auto t =
+      tokenizer::from_tiktoken(folder + "ranks.tiktoken", {pattern, {{"<|endoftext|>", 500}, {"<|im_start|>", 510}}});
+  CHECK(t.size() == 511);
+  CHECK(t.is_special(510));
+  CHECK(!t.token_of(505));
+  const std::vector<std::string> texts = lines_of("texts.txt"), rows = lines_of("ranks.txt");
+  REQUIRE(rows.size() > 100);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CAPTURE(i, texts[i]);
+    const std::string text = from_hex(texts[i]);
+    std::ostringstream out;
+    for (const std::int32_t id : t.ids(text)) out << (out.tellp() > 0 ? " " : "") << id;
+    CHECK(out.str() == rows[i]);
+    CHECK(t.decode(t.ids(text), false) == text);
+    CHECK(t.encode(text).ids == t.ids(text));
+  }
+  const temporary_folder own;
+  const auto error_of_ranks = [&](const std::string& lines, std::int32_t id = 500) {
+    return error_of([&] { tokenizer::from_tiktoken(own.write("ranks", lines), {pattern, {{"<x>", id}}}); });
+  };
+  const std::string all = tokamax::read_file(folder + "ranks.tiktoken");
+  CHECK(error_of_ranks(all) == "none");
+  for (const auto& [lines, id, message] : {
+           std::tuple{std::string("?? 1\n"), 500,
+                      "tokenizer: line 1: found ?? 1, expected bytes in base 64, a space and a rank"},
+           {std::string("YQ==\n"), 500, "line 1: found YQ=="},
+           {std::string("YQ== 1x\n"), 500, "line 1: found YQ== 1x"},
+           {std::string("YQ== -1\n"), 500, "line 1: found YQ== -1"},
+           {std::string("YQ== 9999999\n"), 500, "line 1: found YQ== 9999999"},
+           {std::string(" 1\n"), 500, "line 1: found  1"},
+           {std::string("YQ== 1\nYQ== 2\n"), 500, "found the rank 2 or its token twice"},
+           {std::string("YQ== 1\nYg== 1\n"), 500, "found the rank 1 or its token twice"},
+           {std::string("YQ== 1\n"), 500, "found no token of the byte 0, expected all bytes"},
+           {all, 7, "special_tokens[0].id: found 7, expected"},
+           {all, -1, "special_tokens[0].id: found -1, expected"},
+       }) {
+    const std::string found = error_of_ranks(lines, id);
+    CAPTURE(found, message);
+    CHECK(found.find(message) != std::string::npos);
   }
 }
 

@@ -93,9 +93,10 @@ class added_token_finder {
   std::bitset<256> first_;  // bytes with which a token begins
 };
 
-/// The added tokens of a file, special ones first. The id of a token that the vocabulary does not have is the next one.
+/// The added tokens of a file, special ones first. The id of a token that the vocabulary does not have is the next one, or
+/// any other that is free if `any_ids`.
 /// errors  tokamax::error of the kind `file` if an id is another one
-inline std::vector<added_token> added_tokens_of(const json_field& about, const token_table& vocabulary) {
+inline std::vector<added_token> added_tokens_of(const json_field& about, const token_table& vocabulary, bool any_ids) {
   std::vector<added_token> result;
   if (about.absent()) return result;
   const std::vector<json_field> elements = about.elements();
@@ -108,7 +109,8 @@ inline std::vector<added_token> added_tokens_of(const json_field& about, const t
                       one["normalized"].flag(!special)};
     if (token.content.empty()) one["content"].refuse("a text");
     const std::int32_t known = vocabulary.find(token.content);
-    const std::uint32_t id = known >= 0 ? static_cast<std::uint32_t>(known) : next;
+    const bool free = any_ids && known < 0 && !vocabulary.has(token.id);
+    const std::uint32_t id = known >= 0 ? static_cast<std::uint32_t>(known) : free ? token.id : next;
     if (token.id != id)
       one["id"].refuse(std::to_string(id) + (known >= 0 ? ", as in the vocabulary" : ", the next one"));
     next = std::max(next, id + 1);

@@ -66,7 +66,7 @@ struct bpe_memory : model_memory {
 class bpe : public model {
  public:
   bpe(const json_field& about, const tokenizer_json& file, bool of_bytes)
-      : model(vocabulary_of(file, about.where())), merges_(file.merges.size()) {
+      : model(vocabulary_of(file, about.where())), merges_(file.merges.size() + file.ranked_merges.size()) {
     if (!about["dropout"].absent() && about["dropout"].value() != 0.0)
       about["dropout"].refuse("no dropout, because results do not depend on chance");
     prefix_ = about["continuing_subword_prefix"].text("");
@@ -76,6 +76,7 @@ class bpe : public model {
     byte_fallback_ = about["byte_fallback"].flag(false);
     whole_words_ = about["ignore_merges"].flag(false);
     read_merges(file, about.where());
+    for (const auto& [left, right, both] : file.ranked_merges) merges_[key(left, right)] = {both, both};
     if (of_bytes && prefix_.empty() && suffix_.empty()) read_bytes();
   }
   /// Are words bytes, and not the characters that stand for them?

@@ -8,6 +8,7 @@
 #include <tokamax/text/byte_level.hpp>       // byte_character
 #include <tokamax/text/normalized_text.hpp>  // normalized_text
 #include <tokamax/text/pattern.hpp>          // pattern
+#include <tokamax/text/precompiled.hpp>      // precompiled_map
 #include <tokamax/text/tokenizer_json.hpp>   // json_field
 
 #include <functional>  // function
@@ -174,6 +175,12 @@ inline void add_normalizer(const json_field& about, text_steps& to) {
     to.push_back([clean = about["clean_text"].flag(true), ideographs = about["handle_chinese_chars"].flag(true),
                   accents = about["strip_accents"].flag(lower),
                   lower](normalized_text& t) { detail::bert_normalize(t, clean, ideographs, accents, lower); });
+  } else if (type == "Precompiled") {
+    const auto bytes = from_base64(about["precompiled_charsmap"].text());
+    if (!bytes) about["precompiled_charsmap"].refuse("a text in base 64");
+    to.push_back([map = std::make_shared<const precompiled_map>(*bytes, about.where())](normalized_text& t) {
+      t.rewrite([&](std::string_view old, normalized_text::writer& put) { put.put(map->normalized(old)); });
+    });
   } else {
     about["type"].refuse(
         "Sequence, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, ByteLevel, Prepend, Strip, Replace or "

@@ -26,7 +26,8 @@ namespace detail {
 // \s is the property White_Space, \w has marks, \h is a hexadecimal digit. What has no other way is refused.
 class translated_pattern {
  public:
-  translated_pattern(std::string_view source, const std::string& where) : source_(source), where_(where) {
+  translated_pattern(std::string_view source, bool possessive_counts, const std::string& where)
+      : source_(source), where_(where), possessive_counts_(possessive_counts) {
     for (at_ = 0; at_ < source_.size();) step();
   }
   std::string result;
@@ -54,7 +55,7 @@ class translated_pattern {
       if (at_ < source_.size() && source_[at_] == '^') result += '^', ++at_;
       if (at_ < source_.size() && source_[at_] == ']') result += "\\]", ++at_;
       return;
-    } else if (c == '{') {
+    } else if (c == '{' && !possessive_counts_) {
       const std::size_t end = source_.find('}', at_);
       if (end != std::string_view::npos && source_.substr(end, 2) == "}+") refuse("a count followed by +");
     }
@@ -106,23 +107,29 @@ class translated_pattern {
 
   std::string_view source_;
   const std::string& where_;
+  bool possessive_counts_;
   std::size_t at_ = 0;
   bool in_class_ = false;
 };
 
 }  // namespace detail
 
+/// Whose regular expressions these are: `tokenizers` has Oniguruma, and tiktoken has Rust's fancy-regex.
+enum class pattern_language { oniguruma, rust };
+
 /// A compiled pattern. It may be used by many threads at once.
 class pattern {
  public:
   /// errors  tokamax::error of the kind `file` if the expression is wrong, or means something else to PCRE2
-  pattern(std::string_view expression, const std::string& where) {
-    const std::string text = detail::translated_pattern(expression, where).result;
+  pattern(std::string_view expression, const std::string& where,
+          pattern_language language = pattern_language::oniguruma) {
+    const bool rust = language == pattern_language::rust;
+    const std::string text = detail::translated_pattern(expression, rust, where).result;
+    const std::uint32_t lines = rust ? PCRE2_DOLLAR_ENDONLY : PCRE2_MULTILINE;  // what ^ and $ mean
     int number = 0;
     PCRE2_SIZE at = 0;
     code_.reset(pcre2_compile_8(reinterpret_cast<PCRE2_SPTR8>(text.data()), text.size(),
-                                PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &number, &at,
-                                nullptr));
+                                PCRE2_UTF | PCRE2_UCP | lines | PCRE2_NEVER_BACKSLASH_C, &number, &at, nullptr));
     if (!code_) {
       std::array<unsigned char, 200> message{};
       pcre2_get_error_message_8(number, message.data(), message.size());

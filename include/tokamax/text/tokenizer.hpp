@@ -10,6 +10,7 @@
 #include <optional>     // optional
 #include <span>         // span
 #include <string_view>  // string_view
+#include <utility>      // pair
 
 // A program that links `tokamax::text` defines TOKAMAX_SEPARATE_TEXT: it sees declarations only, and neither the JSON library
 // nor PCRE2 and utf8proc. The library is one file that defines TOKAMAX_INSTANTIATE_TEXT, and needs no library of kernels.
@@ -28,6 +29,12 @@ namespace detail {
 struct tokenizer_parts;
 }
 
+/// What a file of ranks does not say: the program that uses tiktoken has it in its code.
+struct tiktoken_options {
+  std::string pattern;  ///< a regular expression of Rust's fancy-regex, which cuts texts into words
+  std::vector<std::pair<std::string, std::int32_t>> special_tokens;  ///< with their ids
+};
+
 /// A tokenizer, read from a file. Copies share what was read, and any number of threads may use it at once.
 ///
 /// It gives what the Python package `tokenizers` gives for the same file: ids, offsets in characters, type ids, masks, and the
@@ -40,6 +47,9 @@ class tokenizer {
   static tokenizer from_file(const std::filesystem::path& path);
   /// The same for the text of such a file, which messages call `where`.
   static tokenizer from_json(std::string_view json, const std::string& where = "tokenizer.json");
+  /// Reads a file of ranks as tiktoken has them: a line "base64 rank" for each token, whose id is the rank.
+  /// errors  as from_file, and if the pattern or a special token is not possible
+  static tokenizer from_tiktoken(const std::filesystem::path& path, const tiktoken_options& options);
 
   /// The tokens of a text, framed by the special tokens that the file says if `special_tokens`.
   /// errors  tokamax::error of the kind `argument` if the text is not UTF-8 or has more than 2^30 bytes
@@ -73,6 +83,14 @@ TOKAMAX_TEXT_COMPILED_ONCE tokenizer tokenizer::from_json(std::string_view json,
 }
 TOKAMAX_TEXT_COMPILED_ONCE tokenizer tokenizer::from_file(const std::filesystem::path& path) {
   return from_json(read_file(path, detail::tokenizer_parts::most_bytes), path.string());
+}
+TOKAMAX_TEXT_COMPILED_ONCE tokenizer tokenizer::from_tiktoken(const std::filesystem::path& path,
+                                                              const tiktoken_options& options) {
+  nlohmann::json added = nlohmann::json::array();
+  for (const auto& [content, id] : options.special_tokens)
+    added.push_back({{"content", content}, {"id", id}, {"special", true}});
+  return tokenizer(std::make_shared<const detail::tokenizer_parts>(read_file(path, detail::tokenizer_parts::most_bytes),
+                                                                   options.pattern, added, path.string()));
 }
 TOKAMAX_TEXT_COMPILED_ONCE encoding tokenizer::encode(std::string_view text, bool special_tokens) const {
   return parts_->encode(std::span(&text, 1), special_tokens);

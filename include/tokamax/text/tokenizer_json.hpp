@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>  // json
 
 #include <algorithm>      // min
+#include <array>          // array
 #include <cstdint>        // uint32_t
 #include <optional>       // optional
 #include <unordered_set>  // unordered_set
@@ -45,8 +46,9 @@ class json_field {
   }
   /// An integer from 0 to `most`.
   std::uint32_t natural(std::uint32_t most) const {
-    if (!value_->is_number_unsigned() || value_->get<std::uint64_t>() > most)
-      refuse("an integer from 0 to " + std::to_string(most));
+    const bool natural =
+        value_->is_number_unsigned() || (value_->is_number_integer() && value_->get<std::int64_t>() >= 0);
+    if (!natural || value_->get<std::uint64_t>() > most) refuse("an integer from 0 to " + std::to_string(most));
     return value_->get<std::uint32_t>();
   }
   std::vector<json_field> elements() const {
@@ -75,6 +77,8 @@ struct tokenizer_json {
   std::vector<std::uint32_t> ids;                           ///< of a vocab that is a record
   std::vector<double> scores;                               ///< of a vocab that is a list of [token, score]
   std::vector<std::pair<std::string, std::string>> merges;  ///< the two halves, best first
+  std::vector<std::array<std::uint32_t, 3>>
+      ranked_merges;  ///< ids of two tokens and of both together, which is the rank
 };
 
 /// No token has a greater id, and none is greater than the bytes of the file and 2^16, so that a few bytes cannot ask for

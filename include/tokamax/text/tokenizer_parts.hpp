@@ -10,6 +10,7 @@
 #include <tokamax/text/bpe.hpp>             // bpe, unigram, wordpiece, word_level
 #include <tokamax/text/decoder.hpp>         // add_decoder
 #include <tokamax/text/post_processor.hpp>  // add_post_processor
+#include <tokamax/text/tiktoken.hpp>        // parse_tiktoken
 
 #include <mutex>          // mutex
 #include <unordered_map>  // unordered_map
@@ -101,9 +102,22 @@ struct tokenizer_parts {
     if (!whole["decoder"].absent()) {
       add_decoder(whole["decoder"], decode_.emplace());
     }
-    read_added(whole["added_tokens"]);
+    read_added(whole["added_tokens"], false);
     read_frames();
     lengths_ = lengths_of(whole);
+  }
+
+  /// A tokenizer of bytes by a file of ranks, a pattern that cuts texts, and a list of added tokens.
+  tokenizer_parts(std::string_view ranks, const std::string& expression, const nlohmann::json& added,
+                  const std::string& where) {
+    const tokenizer_json file = parse_tiktoken(ranks, where);
+    const nlohmann::json about{{"type", "BPE"}, {"ignore_merges", true}};
+    cut_.push_back([by = std::make_shared<const pattern>(expression, where, pattern_language::rust)](
+                       normalized_text& t) { split_by(t, delimiter::isolated, *by, false); });
+    read_model(json_field(about, "model", where), file, true);
+    decode_.emplace().push_back(decode_bytes);
+    read_added(json_field(added, "special_tokens", where), true);
+    read_frames();
   }
 
   encoding encode(std::span<const std::string_view> texts, bool special) const {
@@ -179,8 +193,8 @@ struct tokenizer_parts {
       about["type"].refuse("BPE, WordPiece, Unigram or WordLevel");
     }
   }
-  void read_added(const json_field& about) {
-    std::vector<added_token> tokens = added_tokens_of(about, model_->vocabulary());
+  void read_added(const json_field& about, bool any_ids) {
+    std::vector<added_token> tokens = added_tokens_of(about, model_->vocabulary(), any_ids);
     added_ = token_table(tokens.size());
     std::vector<std::string> as_it_is, normalized;
     for (const added_token& t : tokens) {
