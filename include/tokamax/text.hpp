@@ -9,6 +9,7 @@
 //   text/decode_stream.hpp    the text of ids that come one by one, without characters that are not at their end.
 //   text/decoder.hpp          the steps that make a text of tokens, read from a tokenizer's file.
 //   text/encoding.hpp         what a tokenizer makes of a text.
+//   text/gguf.hpp             what a GGUF file says of its model before the tensors, and the tokenizer that is in it.
 //   text/model.hpp            what makes tokens of a word, and the models that look up whole words or their parts.
 //   text/normalized_text.hpp  a text that is changed and cut into pieces, with the original bytes of each byte.
 //   text/normalizer.hpp       the steps that change a text before it is cut, read from a tokenizer's file.

@@ -8,12 +8,13 @@ NAME.json is a tokenizer that is trained here. NAME.txt has a row for each line 
     ID:BEGIN-END ... | TEXT       its tokens with offsets in characters, and their text in hexadecimal without special tokens
 
 An ID ends in ' if its type is 1, and in * if it frames the text. Trainers break ties by chance, so other runs train other tokens.
-ranks.tiktoken is a file of ranks, and ranks.txt has a row for each line of texts.txt with one text: the ids that tiktoken gives.
+smollm.gguf has the tokenizer of smollm.txt. ranks.tiktoken is a file of ranks, and ranks.txt has a row for each line of texts.txt with one text: the ids that tiktoken gives.
 """
 # SPDX-License-Identifier: Apache-2.0
 import base64
 import json
 import pathlib
+import struct
 
 import tiktoken
 import tokenizers
@@ -256,6 +257,24 @@ def write_ranks():
     (FOLDER / "ranks.txt").write_text("\n".join(rows) + "\n")
 
 
+def write_gguf(cases):
+    t = byte_bpe(pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]),
+                 special=("<|endoftext|>", "<|im_start|>"))
+    t.post_processor = processors.TemplateProcessing("<|im_start|> $A", "<|im_start|> $A $B:1", [("<|im_start|>", 1)])
+    state = json.loads(t.to_str())["model"]
+    tokens = sorted(state["vocab"], key=state["vocab"].get)
+    text = lambda x: struct.pack("<Q", len(x.encode())) + x.encode()
+    texts = lambda all: struct.pack("<IIQ", 9, 8, len(all)) + b"".join(map(text, all))
+    values = {"general.architecture": struct.pack("<I", 8) + text("llama"), "llama.rope.freq_base": struct.pack("<If", 6, 1e5),
+              "tokenizer.ggml.model": struct.pack("<I", 8) + text("gpt2"), "tokenizer.ggml.pre": struct.pack("<I", 8) + text("smollm"),
+              "tokenizer.ggml.tokens": texts(tokens), "tokenizer.ggml.merges": texts([" ".join(m) for m in state["merges"]]),
+              "tokenizer.ggml.token_type": struct.pack(f"<IIQ{len(tokens)}i", 9, 5, len(tokens), 3, 3, *[1] * (len(tokens) - 2)),
+              "tokenizer.ggml.add_bos_token": struct.pack("<I?", 7, True), "tokenizer.ggml.bos_token_id": struct.pack("<II", 4, 1)}
+    data = b"GGUF" + struct.pack("<IQQ", 3, 0, len(values)) + b"".join(text(k) + v for k, v in values.items())
+    (FOLDER / "smollm.gguf").write_bytes(data)
+    (FOLDER / "smollm.txt").write_text("\n".join(row(t, c) for c in cases) + "\n")
+
+
 def main():
     FOLDER.mkdir(exist_ok=True)
     cases = [(t,) for t in TEXTS] + PAIRS
@@ -268,6 +287,7 @@ def main():
         t = Tokenizer.from_str(text)
         (FOLDER / f"{make.__name__}.txt").write_text("\n".join(row(t, c) for c in cases) + "\n")
     write_ranks()
+    write_gguf(cases)
     print(f"written with tokenizers {tokenizers.__version__}")
 
 

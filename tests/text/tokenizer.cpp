@@ -110,6 +110,48 @@ TEST_CASE("Tokenizers give what the Python package gives") {
   }
 }
 
+TEST_CASE("Tokenizers in GGUF files give what the Python package gives") {
+  const tokenizer t = tokenizer::from_gguf(folder + "smollm.gguf");
+  const std::vector<std::string> texts = lines_of("texts.txt"), rows = lines_of("smollm.txt");
+  REQUIRE(rows.size() == texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    CAPTURE(i, texts[i]);
+    CHECK(row(t, encode(t, texts[i])) == rows[i]);
+  }
+  CHECK(t.is_special(1));
+  const temporary_folder own;
+  const std::string whole = tokamax::read_file(folder + "smollm.gguf");
+  const auto error_of_gguf = [&](const std::string& bytes) {
+    return error_of([&] { tokenizer::from_gguf(own.write("x.gguf", bytes)).encode("The 12 é"); });
+  };
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string bytes = whole;
+    return bytes.replace(bytes.find(from), from.size(), to);
+  };
+  CHECK(error_of_gguf(whole) == "none");
+  for (const auto& [bytes, message] : {
+           std::pair{std::string(), std::string("gguf: bytes: found the end of the file, expected 4 more bytes")},
+           {"GGML" + whole.substr(4), "gguf: magic: found other bytes, expected GGUF"},
+           {changed("\3", "\4"), "gguf: version: found 4, expected 2 or 3"},
+           {changed("smollm", "smollx"), "gguf: tokenizer.ggml.pre: found smollx, expected gpt-2, mpt"},
+           {changed("gpt2", "bert"), "gguf: tokenizer.ggml.model: found bert, expected gpt2"},
+           {changed("ggml.merges", "ggml.merger"), "gguf: tokenizer.ggml.merges: found nothing, expected a value"},
+           {changed("tokenizer.ggml.pre", "llama.rope.freq_bas"), "gguf: "},
+           {whole.substr(0, whole.size() / 2), "gguf: bytes: found the end of the file"},
+       }) {
+    const std::string found = error_of_gguf(bytes);
+    CAPTURE(message, found);
+    CHECK(found.find(message) != std::string::npos);
+  }
+  std::mt19937 random(5);
+  for (int i = 0; i < 300; ++i) {
+    std::string bytes = whole;
+    for (unsigned change = 0; change < 1 + random() % 3; ++change)
+      bytes[i % 2 ? random() % bytes.size() : random() % 400] = static_cast<char>(random() % 256);
+    CHECK(error_of_gguf(bytes).size() < 10000);
+  }
+}
+
 TEST_CASE("Files of ranks give what tiktoken gives") {
   const char* pattern =
       R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)";

@@ -46,6 +46,14 @@ class model {
   token_table vocabulary_;
 };
 
+/// Says which of a token and its id is there before.
+[[noreturn]] inline void refuse_twice(const token_table& table, const std::string& token, std::uint32_t id,
+                                      const std::string& where) {
+  const bool text = table.find(token) >= 0;
+  throw error(error_kind::file, "tokenizer: model.vocab", (text ? token : "the id " + std::to_string(id)) + " twice",
+              text ? "distinct tokens" : "an id for each token", where);
+}
+
 /// The vocabulary of a file, of which each token has an id of its own.
 inline token_table vocabulary_of(const tokenizer_json& file, const std::string& where) {
   if (file.ids.size() != file.tokens.size())
@@ -53,9 +61,7 @@ inline token_table vocabulary_of(const tokenizer_json& file, const std::string& 
                 "a record of tokens with ids", where);
   token_table result(file.tokens.size());
   for (std::size_t i = 0; i < file.tokens.size(); ++i)
-    if (!result.insert(file.tokens[i], file.ids[i]))
-      throw error(error_kind::file, "tokenizer: model.vocab", "the id " + std::to_string(file.ids[i]) + " twice",
-                  "an id for each token", where);
+    if (!result.insert(file.tokens[i], file.ids[i])) refuse_twice(result, file.tokens[i], file.ids[i], where);
   return result;
 }
 

@@ -50,6 +50,9 @@ class tokenizer {
   /// Reads a file of ranks as tiktoken has them: a line "base64 rank" for each token, whose id is the rank.
   /// errors  as from_file, and if the pattern or a special token is not possible
   static tokenizer from_tiktoken(const std::filesystem::path& path, const tiktoken_options& options);
+  /// Reads the tokenizer in a GGUF file, if that is a byte pair encoding of bytes. The tensors are not read.
+  /// errors  as from_file; a model or a pre-tokenizer that is not known is named
+  static tokenizer from_gguf(const std::filesystem::path& path);
 
   /// The tokens of a text, framed by the special tokens that the file says if `special_tokens`.
   /// errors  tokamax::error of the kind `argument` if the text is not UTF-8 or has more than 2^30 bytes
@@ -79,10 +82,13 @@ class tokenizer {
 
 #if defined(TOKAMAX_TEXT_COMPILED_ONCE)
 TOKAMAX_TEXT_COMPILED_ONCE tokenizer tokenizer::from_json(std::string_view json, const std::string& where) {
-  return tokenizer(std::make_shared<const detail::tokenizer_parts>(json, where));
+  return tokenizer(std::make_shared<const detail::tokenizer_parts>(parse_tokenizer_json(json, where), where));
 }
 TOKAMAX_TEXT_COMPILED_ONCE tokenizer tokenizer::from_file(const std::filesystem::path& path) {
   return from_json(read_file(path, detail::tokenizer_parts::most_bytes), path.string());
+}
+TOKAMAX_TEXT_COMPILED_ONCE tokenizer tokenizer::from_gguf(const std::filesystem::path& path) {
+  return tokenizer(std::make_shared<const detail::tokenizer_parts>(tokenizer_of(gguf_metadata(path)), path.string()));
 }
 TOKAMAX_TEXT_COMPILED_ONCE tokenizer tokenizer::from_tiktoken(const std::filesystem::path& path,
                                                               const tiktoken_options& options) {

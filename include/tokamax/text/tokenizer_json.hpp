@@ -8,13 +8,12 @@
 
 #include <nlohmann/json.hpp>  // json
 
-#include <algorithm>      // min
-#include <array>          // array
-#include <cstdint>        // uint32_t
-#include <optional>       // optional
-#include <unordered_set>  // unordered_set
-#include <utility>        // pair
-#include <vector>         // vector
+#include <algorithm>  // min
+#include <array>      // array
+#include <cstdint>    // uint32_t
+#include <optional>   // optional
+#include <utility>    // pair
+#include <vector>     // vector
 
 namespace tokamax::text {
 
@@ -230,16 +229,16 @@ class tokenizer_sax : public nlohmann::json_sax<nlohmann::json> {
 /// Reads the JSON of a tokenizer. Messages call it `where`.
 /// errors  tokamax::error of the kind `file` if it is no JSON, too deep, or has a name twice in a record
 inline tokenizer_json parse_tokenizer_json(std::string_view bytes, const std::string& where) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 28;
+  if (bytes.size() > most_bytes)
+    throw error(error_kind::file, "tokenizer: json", std::to_string(bytes.size()) + " bytes",
+                "at most " + std::to_string(most_bytes), where);
   if (const std::size_t zero = bytes.find('\0'); zero != std::string_view::npos)
     throw error(error_kind::file, "tokenizer: json", "a zero byte at " + std::to_string(zero), "a text", where);
   tokenizer_json result;
   const std::size_t most = std::min<std::size_t>(bytes.size() + 65536, largest_token_id);
   detail::tokenizer_sax sax(result, where, static_cast<std::uint32_t>(most));
   nlohmann::json::sax_parse(bytes, &sax);
-  std::unordered_set<std::string_view> seen(result.tokens.size());
-  for (const std::string& token : result.tokens)
-    if (!seen.insert(token).second)
-      throw error(error_kind::file, "tokenizer: model.vocab", token + " twice", "distinct tokens", where);
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <tokamax/text/added_tokens.hpp>    // added_token_finder
 #include <tokamax/text/bpe.hpp>             // bpe, unigram, wordpiece, word_level
 #include <tokamax/text/decoder.hpp>         // add_decoder
+#include <tokamax/text/gguf.hpp>            // tokenizer_of
 #include <tokamax/text/post_processor.hpp>  // add_post_processor
 #include <tokamax/text/tiktoken.hpp>        // parse_tiktoken
 
@@ -86,11 +87,7 @@ inline lengths lengths_of(const json_field& file) {
 struct tokenizer_parts {
   static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 28;  // of a file
 
-  tokenizer_parts(std::string_view json, const std::string& where) {
-    if (json.size() > most_bytes)
-      throw error(error_kind::file, "tokenizer", std::to_string(json.size()) + " bytes",
-                  "at most " + std::to_string(most_bytes), where);
-    const tokenizer_json file = parse_tokenizer_json(json, where);
+  tokenizer_parts(const tokenizer_json& file, const std::string& where) {
     const json_field whole(file.rest, "", where);
     add_normalizer(whole["normalizer"], normalize_);
     pre_tokenizer pre;

@@ -16,7 +16,8 @@ inline token_table listed_vocabulary(const tokenizer_json& file, const std::stri
   if (!file.ids.empty() || file.scores.size() != file.tokens.size())
     throw error(error_kind::file, "tokenizer: model.vocab", "a record", "a list of tokens with scores", where);
   token_table result(file.tokens.size());
-  for (std::size_t i = 0; i < file.tokens.size(); ++i) result.insert(file.tokens[i], static_cast<std::uint32_t>(i));
+  for (std::uint32_t i = 0; i < file.tokens.size(); ++i)
+    if (!result.insert(file.tokens[i], i)) refuse_twice(result, file.tokens[i], i, where);
   return result;
 }
 // <0x0A> for a line feed.
