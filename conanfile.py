@@ -15,6 +15,8 @@ class Tokamax(ConanFile):
     description = "Arrays, gradients, fusion and memory plans made by the C++ compiler"
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
+    options = {"text": [True, False]}  # tokenizers
+    default_options = {"text": False}
     exports_sources = "CMakeLists.txt", "cmake/*", "include/*", "LICENSE"
     no_copy_source = True
 
@@ -28,6 +30,9 @@ class Tokamax(ConanFile):
         self.requires("boost/1.84.0", options={"header_only": True})
         self.requires("fmt/10.2.1", options={"header_only": True})
         self.requires("nlohmann_json/3.11.3")
+        if self.options.text:
+            self.requires("pcre2/10.42")
+            self.requires("utf8proc/2.8.0")
 
     def validate(self):
         check_min_cppstd(self, 20)

@@ -97,7 +97,7 @@ class added_token_finder {
 /// any other that is free if `any_ids`.
 /// errors  tokamax::error of the kind `file` if an id is another one
 inline std::vector<added_token> added_tokens_of(const json_field& about, const token_table& vocabulary, bool any_ids) {
-  std::vector<added_token> result;
+  std::vector<added_token> result, others;
   if (about.absent()) return result;
   const std::vector<json_field> elements = about.elements();
   token_table seen(elements.size());
@@ -115,9 +115,9 @@ inline std::vector<added_token> added_tokens_of(const json_field& about, const t
       one["id"].refuse(std::to_string(id) + (known >= 0 ? ", as in the vocabulary" : ", the next one"));
     next = std::max(next, id + 1);
     if (!seen.insert(token.content, id)) one["content"].refuse("distinct tokens");
-    result.push_back(std::move(token));
+    (special ? result : others).push_back(std::move(token));
   }
-  std::stable_partition(result.begin(), result.end(), [](const added_token& t) { return t.special; });
+  result.insert(result.end(), others.begin(), others.end());
   return result;
 }
 

@@ -11,7 +11,7 @@
 #endif
 #include <utf8proc.h>
 
-#include <algorithm>  // stable_sort
+#include <algorithm>  // sort
 #include <array>      // array
 #include <cstdint>    // uint8_t
 #include <vector>     // vector
@@ -81,6 +81,7 @@ struct decomposed {
   char32_t code;
   int by;
   std::uint8_t order;  // the combining class
+  std::size_t at;      // among all
 };
 
 inline std::uint8_t combining_class(char32_t c) {
@@ -106,14 +107,16 @@ inline std::vector<decomposed> decompose(std::string_view text, bool compatible)
         utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code), parts.data(), parts.size(), options, &bounds);
     for (std::size_t i = 0; i < static_cast<std::size_t>(count > 0 ? count : 0); ++i) {
       const auto part = static_cast<char32_t>(parts[i]);
-      all.push_back({part, i > 0, combining_class(part)});
+      all.push_back({part, i > 0, combining_class(part), all.size()});
     }
   });
   const auto starts = [](const decomposed& d) { return d.order == 0; };
   for (auto at = all.begin(); at != all.end();) {  // marks between two characters that are none are put in order
     at = std::find_if_not(at, all.end(), starts);
     const auto end = std::find_if(at, all.end(), starts);
-    std::stable_sort(at, end, [](const decomposed& a, const decomposed& b) { return a.order < b.order; });
+    std::sort(at, end, [](const decomposed& a, const decomposed& b) {
+      return a.order != b.order ? a.order < b.order : a.at < b.at;
+    });
     at = end;
   }
   return all;
