@@ -14,8 +14,8 @@ class Tokamax(ConanFile):
     license = "Apache-2.0"
     description = "Arrays, gradients, fusion and memory plans made by the C++ compiler"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"compiled": [True, False]}
-    default_options = {"compiled": True}
+    options = {"compiled": [True, False], "text": [True, False]}  # kernels; tokenizers
+    default_options = {"compiled": True, "text": False}
     exports_sources = "CMakeLists.txt", "cmake/*", "include/*", "LICENSE"
     no_copy_source = True
 
@@ -29,6 +29,9 @@ class Tokamax(ConanFile):
         self.requires("boost/1.84.0", options={"header_only": True})
         self.requires("fmt/10.2.1", options={"header_only": True})
         self.requires("nlohmann_json/3.11.3")
+        if self.options.text:
+            self.requires("pcre2/10.42")
+            self.requires("utf8proc/2.8.0")
 
     def validate(self):
         check_min_cppstd(self, 20)

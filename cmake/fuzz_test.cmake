@@ -14,7 +14,12 @@ if(NOT code EQUAL 0)
   message("skipped: no clang with libFuzzer (${COMPILER})")
   return()
 endif()
-execute_process(COMMAND ${compile} @${FLAGS} ${root}/tests/fuzz/${TARGET}.cpp -o ${WORK}/${TARGET} COMMAND_ERROR_IS_FATAL ANY)
+set(libraries "")
+if(${TARGET} STREQUAL "tokenizer")
+  set(libraries -lpcre2-8 -lutf8proc)
+endif()
+execute_process(COMMAND ${compile} @${FLAGS} ${root}/tests/fuzz/${TARGET}.cpp -o ${WORK}/${TARGET} ${libraries}
+                COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${WORK}/${TARGET} -max_total_time=${seconds} -max_len=4096 -timeout=10 -rss_limit_mb=2000
                         -print_final_stats=1 -artifact_prefix=${WORK}/ ${WORK}/corpus ${root}/tests/fuzz/${TARGET}
                 WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)

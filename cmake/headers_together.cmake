@@ -7,7 +7,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 # Headers of other libraries are read before the macros, which clash with them too.
 file(GLOB_RECURSE headers RELATIVE ${root}/include ${root}/include/tokamax/*.hpp)
 list(SORT headers)
-set(others "")
+set(others "#define PCRE2_CODE_UNIT_WIDTH 0\n")  # PCRE2 wants to know
 set(own "")
 set(own_umbrellas "")
 foreach(header IN LISTS headers)
@@ -41,6 +41,6 @@ function(compile source)
 endfunction()
 compile("${others}#include \"odr/foreign_macros.hpp\"\n${own}" -std=gnu++20)
 compile("#include <tokamax/tokamax.hpp>\n${own_umbrellas}" -std=c++23 -Wsign-conversion -DTOKAMAX_SEPARATE_KERNELS -DTOKAMAX_SEPARATE_FILES
-        -DTOKAMAX_SEPARATE_CUDA)
+        -DTOKAMAX_SEPARATE_CUDA -DTOKAMAX_SEPARATE_TEXT)
 list(LENGTH headers count)
 report_problems("${count} headers compile together")

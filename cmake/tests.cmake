@@ -20,6 +20,9 @@ if(NOT TARGET tokamax::xbyak)
   message(STATUS "tests of machine code are left out: no Xbyak")
   list(FILTER sources EXCLUDE REGEX "^backend/xbyak/")
 endif()
+if(NOT TARGET tokamax::text)
+  list(FILTER sources EXCLUDE REGEX "^text/")
+endif()
 foreach(source IN LISTS sources)
   string(REGEX REPLACE "/.*" "" folder ${source})
   list(APPEND folders ${folder})
@@ -38,7 +41,7 @@ target_precompile_headers(tokamax_test_precompiled PRIVATE tests/support/catch.h
 foreach(folder IN LISTS folders)
   add_executable(tokamax_test_${folder} ${sources_of_${folder}})
   target_link_libraries(tokamax_test_${folder} PRIVATE tokamax_test_main)
-  if(folder STREQUAL base)  # its tests see what they include and no more: their own names may be names of tokamax
+  if(folder MATCHES "^(base|text)$")  # these tests see what they include and no more: their own names may be names of tokamax
     target_precompile_headers(tokamax_test_${folder} PRIVATE tests/support/catch.hpp)
   else()
     target_precompile_headers(tokamax_test_${folder} REUSE_FROM tokamax_test_precompiled)
@@ -77,6 +80,9 @@ foreach(library IN ITEMS onednn xbyak)
     target_link_libraries(tokamax_test_backend PRIVATE tokamax::${library})
   endif()
 endforeach()
+if(TARGET tokamax_test_text)
+  target_link_libraries(tokamax_test_text PRIVATE tokamax::text)
+endif()
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/include/tokamax/tokamax.hpp)
   add_executable(tokamax_test_odr tests/odr/one.cpp tests/odr/two.cpp)  # without the kernel library

@@ -140,6 +140,7 @@
 //   quant.hpp             all of quant.
 //   runtime.hpp           all of runtime.
 //   scipy.hpp             all of scipy.
+//   text.hpp              all of text: tokenizers, for programs that link tokamax::text.
 #pragma once
 
 #include <tokamax/backend/cpu.hpp>
