@@ -38,7 +38,7 @@ TEST_CASE("Changes keep the origin of each byte") {
   CHECK(t.origin(3) == extent{1, 3});
   CHECK(t.origin(5) == extent{1, 3});
   CHECK(t.origin(7) == extent{4, 5});
-  t.split([](std::string_view, auto emit) { emit(0, 3), emit(3, 6, 7), emit(6, 6), emit(7, 8); });
+  t.split([](std::string_view, auto take) { take(0, 3), take(3, 6, 7), take(6, 6), take(7, 8); });
   CHECK(all(t) == "__a|日!b|");
   t.rewrite([](std::string_view old, writer& to) {
     if (to.origin() == 0) return;  // the first piece is left out

@@ -38,7 +38,7 @@ class added_token_finder {
   }
   void split(normalized_text& text) const {
     if (first_.none()) return;
-    text.split([&](std::string_view piece, auto emit) {
+    text.split([&](std::string_view piece, auto take) {
       std::size_t done = 0;
       for (std::size_t at = 0; at < piece.size();) {
         std::size_t size = 0;
@@ -55,11 +55,11 @@ class added_token_finder {
         if (token.single_word && !stands_alone(piece, begin, end)) continue;
         if (token.lstrip) begin = std::max(spaces_before(piece, begin), done);
         if (token.rstrip) end = spaces_behind(piece, end);
-        if (done < begin) emit(done, begin);
-        emit(begin, end, static_cast<std::int32_t>(token.id));
+        if (done < begin) take(done, begin);
+        take(begin, end, static_cast<std::int32_t>(token.id));
         done = end;
       }
-      emit(done, piece.size());
+      take(done, piece.size());
     });
   }
 

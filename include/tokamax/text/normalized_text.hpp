@@ -128,7 +128,7 @@ class normalized_text {
     pieces_ = std::move(pieces);
   }
 
-  /// Calls f(text of the piece, emit) for each piece that is no token. emit(begin, end, token = -1) makes a piece of a part.
+  /// Calls f(text of the piece, take) for each piece that is no token. take(begin, end, token = -1) makes a piece of a part.
   template <class F>
   void split(F f) {
     std::vector<piece> pieces;

@@ -31,10 +31,10 @@ struct part {
 template <class Cut>
 void split_pieces(normalized_text& text, delimiter what, Cut cut) {
   std::vector<part> parts;
-  text.split([&](std::string_view piece, auto emit) {
+  text.split([&](std::string_view piece, auto take) {
     if (what == delimiter::isolated || what == delimiter::removed) {
       cut(piece, [&](std::size_t begin, std::size_t end, bool matched) {
-        if (!matched || what == delimiter::isolated) emit(begin, end);
+        if (!matched || what == delimiter::isolated) take(begin, end);
       });
       return;
     }
@@ -60,7 +60,7 @@ void split_pieces(normalized_text& text, delimiter what, Cut cut) {
           open = i;
       }
     }
-    for (const part& p : parts) emit(p.begin, p.end);
+    for (const part& p : parts) take(p.begin, p.end);
   });
 }
 template <class F>
