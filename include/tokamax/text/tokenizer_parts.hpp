@@ -65,8 +65,7 @@ inline lengths lengths_of(const json_field& file) {
     result.most = cut["max_length"].natural(1u << 30);
     result.cut_left = is_left(cut["direction"]);
     const std::string strategy = cut["strategy"].text("LongestFirst");
-    if (strategy != "LongestFirst" && strategy != "OnlyFirst" && strategy != "OnlySecond")
-      cut["strategy"].refuse("LongestFirst, OnlyFirst or OnlySecond");
+    if (strategy != "LongestFirst") cut["strategy"].refuse("LongestFirst");
   }
   if (const json_field pad = file["padding"]; !pad.absent()) {
     const json_field strategy = pad["strategy"];

@@ -1,4 +1,4 @@
-// examples/26_tokenizers.cpp: texts as tokens and back. New here: text::tokenizer, offsets, decode_stream.
+// examples/27_tokenizers.cpp: texts as tokens and back. New here: text::tokenizer, offsets, decode_stream.
 #include <tokamax/text.hpp>
 
 #include <fmt/core.h>
