@@ -15,6 +15,7 @@ namespace detail {
 
 struct row_statistics {
   float mean, rstd;
+  float rest;  // the mean less its float, times -rstd: (x - mean) * rstd + rest loses no digit far from zero
 };
 
 // Joins the moments of two parts of a row: d is the difference of their means, n and m are the numbers of their columns.
@@ -29,8 +30,24 @@ template <class T>
   return sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j); }) / static_cast<float>(cols);
 }
 
+// The moments of a part of a row: its mean, and the sum of the squares of the differences from it.
+struct part_moments {
+  double mean, squares;
+  // From the sums of the differences from a number near the mean, and of their squares. What rounding has taken from the mean
+  // is the mean of the differences.
+  part_moments(float near, float differences, float squares_of_these, std::int64_t count)
+      : mean(static_cast<double>(near) + static_cast<double>(differences) / static_cast<double>(count)),
+        squares(static_cast<double>(squares_of_these) -
+                static_cast<double>(differences) * static_cast<double>(differences) / static_cast<double>(count)) {}
+};
+inline row_statistics statistics_from(double mean, double squares, std::int64_t cols, float epsilon) noexcept {
+  const float near = static_cast<float>(mean);
+  const float rstd = 1.0f / std::sqrt(static_cast<float>(squares / static_cast<double>(cols)) + epsilon);
+  return {near, rstd, static_cast<float>(static_cast<double>(near) - mean) * rstd};
+}
+
 // The mean and 1 / sqrt(var + epsilon) of a row; if it is not centred, the mean is 0. Each block of the row is read for its
-// mean and again for the squares of the differences, while it is in the cache, so the row comes from memory once. Blocks are
+// mean and again for the differences from it, while it is in the cache, so the row comes from memory once. Blocks are
 // joined in double, because a row may have many of them.
 template <bool Centred, class T>
 [[gnu::always_inline]] inline row_statistics statistics_of(const T* x, std::int64_t cols, float epsilon) noexcept {
@@ -39,21 +56,25 @@ template <bool Centred, class T>
     const T* const block = x + first;
     const float block_mean = Centred ? mean_of(block, count) : 0.0f;
     const f32v m(block_mean);
-    squares += static_cast<double>(sum_row(count, [=](std::int64_t j, auto lanes) {
+    const auto sums = sums_row<Centred ? 2 : 1>(count, [=](std::int64_t j, auto lanes) {
       fetch_ahead(block + j);
       const f32v centred = lanes(block + j, block_mean) - m;
-      return centred * centred;
-    }));
+      if constexpr (Centred)
+        return std::array{centred * centred, centred};
+      else
+        return std::array{centred * centred};
+    });
+    const part_moments part(block_mean, Centred ? sums.back() : 0.0f, sums[0], count);
+    squares += part.squares;
     if (first == 0) {
-      mean = static_cast<double>(block_mean);
+      mean = part.mean;
     } else if (Centred) {
-      const joined both{static_cast<double>(block_mean) - mean, static_cast<double>(count), static_cast<double>(first)};
+      const joined both{part.mean - mean, static_cast<double>(count), static_cast<double>(first)};
       mean += both.mean();
       squares += both.squares();
     }
   });
-  return {static_cast<float>(mean),
-          1.0f / std::sqrt(static_cast<float>(squares / static_cast<double>(cols)) + epsilon)};
+  return statistics_from(mean, squares, cols, epsilon);
 }
 
 template <bool Centred, class T>
@@ -62,21 +83,20 @@ void norm_forward(std::int64_t rows, std::int64_t cols, const T* x, const float*
   for_written_rows(rows, cols, passes_caches(rows, cols, y, x), [=](std::int64_t r, auto whole) {
     const T* const from = x + r * cols;
     T* const to = y + r * cols;
-    const auto [mean, rstd] = statistics_of<Centred>(from, cols, epsilon);
-    const f32v m(mean), s(rstd);
+    const row_statistics row = statistics_of<Centred>(from, cols, epsilon);
+    const f32v mean(row.mean), rstd(row.rstd), rest(row.rest);
     for_vectors<decltype(whole)>(cols, [&](std::int64_t j, auto lanes) {
-      const f32v x_hat = (lanes(from + j) - m) * s;
       if constexpr (Centred) {
+        const f32v x_hat = fma(lanes(from + j) - mean, rstd, rest);
         lanes.put(to + j, fma(x_hat, lanes(scale + j), lanes(offset + j)));
       } else {
-        lanes.put(to + j, x_hat * lanes(scale + j));
+        lanes.put(to + j, lanes(from + j) * rstd * lanes(scale + j));
       }
     });
   });
 }
 
-struct row_gradients {
-  float mean, rstd;
+struct row_gradients : row_statistics {
   float g, g_x;  // mean(g), mean(g * x_hat)
 };
 
@@ -90,30 +110,33 @@ template <bool Centred, class T>
     const float* const block_scale = scale + first;
     const float block_mean = Centred ? mean_of(block, count) : 0.0f;
     const f32v m(block_mean);
-    const auto sums = sums_row<3>(count, [=](std::int64_t j, auto lanes) {
+    const auto sums = sums_row<Centred ? 4 : 3>(count, [=](std::int64_t j, auto lanes) {
       fetch_ahead(block + j);
       fetch_ahead(block_dy + j);
       const f32v centred = lanes(block + j, block_mean) - m, g = lanes(block_dy + j) * lanes(block_scale + j);
-      return std::array{centred * centred, g * centred, g};
+      if constexpr (Centred)
+        return std::array{centred * centred, g * centred, g, centred};
+      else
+        return std::array{centred * centred, g * centred, g};
     });
-    const auto block_squares = static_cast<double>(sums[0]), block_gx = static_cast<double>(sums[1]),
-               block_g = static_cast<double>(sums[2]);
+    const part_moments part(block_mean, Centred ? sums.back() : 0.0f, sums[0], count);
+    const double block_g = static_cast<double>(sums[2]),
+                 block_gx = static_cast<double>(sums[1]) - (part.mean - static_cast<double>(block_mean)) * block_g;
     if (Centred && first > 0) {
-      const joined both{static_cast<double>(block_mean) - mean, static_cast<double>(count), static_cast<double>(first)};
+      const joined both{part.mean - mean, static_cast<double>(count), static_cast<double>(first)};
       mean += both.mean();
       squares += both.squares();
       sum_gx += (both.d - both.mean()) * block_g - both.mean() * sum_g;
     } else {
-      mean = static_cast<double>(block_mean);
+      mean = part.mean;
     }
-    squares += block_squares;
+    squares += part.squares;
     sum_gx += block_gx;
     sum_g += block_g;
   });
   const double n = static_cast<double>(cols);
-  const float rstd = 1.0f / std::sqrt(static_cast<float>(squares / n) + epsilon);
-  return {static_cast<float>(mean), rstd, Centred ? static_cast<float>(sum_g / n) : 0.0f,
-          static_cast<float>(sum_gx / n) * rstd};
+  const row_statistics row = statistics_from(mean, squares, cols, epsilon);
+  return {row, Centred ? static_cast<float>(sum_g / n) : 0.0f, static_cast<float>(sum_gx / n) * row.rstd};
 }
 
 // dx of some rows from their moments, and their contribution to the column sums, which are read and written once for all
@@ -121,11 +144,12 @@ template <bool Centred, class T>
 template <bool Centred, class Whole, int Rows, class T>
 void write_gradients(std::int64_t cols, const T* x, const float* scale, const T* dy, const row_gradients* row, T* dx,
                      float* scale_sum, float* offset_sum) noexcept {
-  f32v mean[Rows], rstd[Rows], shift[Rows], slope[Rows];
+  f32v mean[Rows], rstd[Rows], rest[Rows], shift[Rows], slope[Rows];
 #pragma GCC unroll 4
   for (int k = 0; k < Rows; ++k) {
     mean[k] = f32v(row[k].mean);
     rstd[k] = f32v(row[k].rstd);
+    rest[k] = f32v(row[k].rest);
     shift[k] = f32v(-row[k].rstd * row[k].g);
     slope[k] = f32v(-row[k].rstd * row[k].g_x);
   }
@@ -135,7 +159,8 @@ void write_gradients(std::int64_t cols, const T* x, const float* scale, const T*
     if constexpr (Centred) to_offset = lanes(offset_sum + j);
 #pragma GCC unroll 4
     for (int k = 0; k < Rows; ++k) {
-      const f32v d = lanes(dy + k * cols + j), x_hat = (lanes(x + k * cols + j) - mean[k]) * rstd[k];
+      const f32v d = lanes(dy + k * cols + j), far = lanes(x + k * cols + j) - mean[k];
+      const f32v x_hat = Centred ? fma(far, rstd[k], rest[k]) : far * rstd[k];
       to_scale = fma(d, x_hat, to_scale);
       to_offset = to_offset + d;
       lanes.put(dx + k * cols + j, fma(d * factor, rstd[k], fma(x_hat, slope[k], shift[k])));
@@ -207,7 +232,7 @@ void norm_backward(std::int64_t rows, std::int64_t cols, const T* x, const float
 ///   y = (x - mean(x)) / sqrt(var(x) + epsilon) * scale + offset
 ///
 /// shapes  x, y [rows, cols] dense, scale, offset [cols]; y may be x
-/// dtypes  T is float or bfloat16, computed in f32; mean first, then the variance of the centred row
+/// dtypes  T is float or bfloat16, computed in f32 but for the moments of a row; mean first, then the variance of the centred row
 /// source  Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 3-4
 template <class T>
 void layer_norm(std::int64_t rows, std::int64_t cols, const T* x, const float* scale, const float* offset,
