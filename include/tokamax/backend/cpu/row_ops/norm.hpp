@@ -25,51 +25,50 @@ struct joined {
   double squares() const noexcept { return d * d * (n * (m / (n + m))); }  // to be added to the squares of both parts
 };
 
+// The mean of a part of a row. Far from zero a float has too few digits for it, so the sum is that of the differences from an
+// element, and the mean of the differences from the float is kept, too.
+struct part_mean {
+  float near;
+  double exact;
+  double rest() const noexcept { return exact - static_cast<double>(near); }
+};
 template <class T>
-[[gnu::always_inline]] inline float mean_of(const T* x, std::int64_t cols) noexcept {
-  return sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j); }) / static_cast<float>(cols);
+[[gnu::always_inline]] inline part_mean mean_of(const T* x, std::int64_t cols) noexcept {
+  const double part = 1.0 / static_cast<double>(cols);  // does not wait for the row
+  const float origin = static_cast<float>(x[0]);
+  const f32v from(origin);
+  const float sum = sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j, origin) - from; });
+  const double mean = static_cast<double>(origin) + static_cast<double>(sum) * part;
+  return {static_cast<float>(mean), mean};
 }
 
-// The moments of a part of a row: its mean, and the sum of the squares of the differences from it.
-struct part_moments {
-  double mean, squares;
-  // From the sums of the differences from a number near the mean, and of their squares. What rounding has taken from the mean
-  // is the mean of the differences.
-  part_moments(float near, float differences, float squares_of_these, std::int64_t count)
-      : mean(static_cast<double>(near) + static_cast<double>(differences) / static_cast<double>(count)),
-        squares(static_cast<double>(squares_of_these) -
-                static_cast<double>(differences) * static_cast<double>(differences) / static_cast<double>(count)) {}
-};
 inline row_statistics statistics_from(double mean, double squares, std::int64_t cols, float epsilon) noexcept {
+  const double part = 1.0 / static_cast<double>(cols);
   const float near = static_cast<float>(mean);
-  const float rstd = 1.0f / std::sqrt(static_cast<float>(squares / static_cast<double>(cols)) + epsilon);
+  const float rstd = 1.0f / std::sqrt(static_cast<float>(squares * part) + epsilon);
   return {near, rstd, static_cast<float>(static_cast<double>(near) - mean) * rstd};
 }
 
 // The mean and 1 / sqrt(var + epsilon) of a row; if it is not centred, the mean is 0. Each block of the row is read for its
-// mean and again for the differences from it, while it is in the cache, so the row comes from memory once. Blocks are
+// mean and again for the squares of the differences, while it is in the cache, so the row comes from memory once. Blocks are
 // joined in double, because a row may have many of them.
 template <bool Centred, class T>
 [[gnu::always_inline]] inline row_statistics statistics_of(const T* x, std::int64_t cols, float epsilon) noexcept {
   double mean = 0, squares = 0;
   for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
     const T* const block = x + first;
-    const float block_mean = Centred ? mean_of(block, count) : 0.0f;
-    const f32v m(block_mean);
-    const auto sums = sums_row<Centred ? 2 : 1>(count, [=](std::int64_t j, auto lanes) {
+    const part_mean part = Centred ? mean_of(block, count) : part_mean{};
+    const f32v m(part.near);
+    squares += static_cast<double>(sum_row(count, [=](std::int64_t j, auto lanes) {
       fetch_ahead(block + j);
-      const f32v centred = lanes(block + j, block_mean) - m;
-      if constexpr (Centred)
-        return std::array{centred * centred, centred};
-      else
-        return std::array{centred * centred};
-    });
-    const part_moments part(block_mean, Centred ? sums.back() : 0.0f, sums[0], count);
-    squares += part.squares;
+      const f32v centred = lanes(block + j, part.near) - m;
+      return centred * centred;
+    }));
+    squares -= part.rest() * part.rest() * static_cast<double>(count);
     if (first == 0) {
-      mean = part.mean;
+      mean = part.exact;
     } else if (Centred) {
-      const joined both{part.mean - mean, static_cast<double>(count), static_cast<double>(first)};
+      const joined both{part.exact - mean, static_cast<double>(count), static_cast<double>(first)};
       mean += both.mean();
       squares += both.squares();
     }
@@ -108,29 +107,25 @@ template <bool Centred, class T>
   for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
     const T *const block = x + first, *const block_dy = dy + first;
     const float* const block_scale = scale + first;
-    const float block_mean = Centred ? mean_of(block, count) : 0.0f;
-    const f32v m(block_mean);
-    const auto sums = sums_row<Centred ? 4 : 3>(count, [=](std::int64_t j, auto lanes) {
+    const part_mean part = Centred ? mean_of(block, count) : part_mean{};
+    const f32v m(part.near);
+    const auto sums = sums_row<3>(count, [=](std::int64_t j, auto lanes) {
       fetch_ahead(block + j);
       fetch_ahead(block_dy + j);
-      const f32v centred = lanes(block + j, block_mean) - m, g = lanes(block_dy + j) * lanes(block_scale + j);
-      if constexpr (Centred)
-        return std::array{centred * centred, g * centred, g, centred};
-      else
-        return std::array{centred * centred, g * centred, g};
+      const f32v centred = lanes(block + j, part.near) - m, g = lanes(block_dy + j) * lanes(block_scale + j);
+      return std::array{centred * centred, g * centred, g};
     });
-    const part_moments part(block_mean, Centred ? sums.back() : 0.0f, sums[0], count);
     const double block_g = static_cast<double>(sums[2]),
-                 block_gx = static_cast<double>(sums[1]) - (part.mean - static_cast<double>(block_mean)) * block_g;
+                 block_gx = static_cast<double>(sums[1]) - part.rest() * block_g;
     if (Centred && first > 0) {
-      const joined both{part.mean - mean, static_cast<double>(count), static_cast<double>(first)};
+      const joined both{part.exact - mean, static_cast<double>(count), static_cast<double>(first)};
       mean += both.mean();
       squares += both.squares();
       sum_gx += (both.d - both.mean()) * block_g - both.mean() * sum_g;
     } else {
-      mean = part.mean;
+      mean = part.exact;
     }
-    squares += part.squares;
+    squares += static_cast<double>(sums[0]) - part.rest() * part.rest() * static_cast<double>(count);
     sum_gx += block_gx;
     sum_g += block_g;
   });
