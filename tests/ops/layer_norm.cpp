@@ -203,7 +203,7 @@ struct far_rows {
     std::vector<float> values, cotangents;
     for (std::int64_t i = 0; i < n * c; ++i) {
       values.push_back(static_cast<float>(near + step * static_cast<double>(i * 7 % 19)));
-      cotangents.push_back(static_cast<float>(i * 5 % 11) - 4.0f);
+      cotangents.push_back(static_cast<float>(i * i % 11) - 4.0f);
     }
     for (std::int64_t r = 0; r < n; ++r) {
       const auto mean = [&](auto f) {
