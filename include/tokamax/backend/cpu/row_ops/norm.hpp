@@ -6,7 +6,7 @@
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
 
 #include <algorithm>  // min, max, fill_n
-#include <cmath>      // sqrt
+#include <cmath>      // isfinite, sqrt
 #include <cstdint>    // int64_t
 
 namespace tokamax::cpu_backend {
@@ -115,8 +115,8 @@ template <bool Centred, class T>
       const f32v centred = lanes(block + j, part.near) - m, g = lanes(block_dy + j) * lanes(block_scale + j);
       return std::array{centred * centred, g * centred, g};
     });
-    const double block_g = static_cast<double>(sums[2]),
-                 block_gx = static_cast<double>(sums[1]) - part.rest() * block_g;
+    const double block_g = static_cast<double>(sums[2]), of_rest = part.rest() * block_g;
+    const double block_gx = static_cast<double>(sums[1]) - (std::isfinite(of_rest) ? of_rest : 0.0);
     if (Centred && first > 0) {
       const joined both{part.exact - mean, static_cast<double>(count), static_cast<double>(first)};
       mean += both.mean();
