@@ -109,7 +109,8 @@ struct norm_gradient {
     x.stay_narrow(), ct.stay_narrow();
     const f32 rest = products[2] / count;  // what rounding has taken from the mean
     const f32 rstd = 1.0f / sqrtf((products[0] - rest * products[2]) / count + float_of((u32)d.epsilon));
-    const f32 along = (products[1] / count - rest * means[1]) * rstd;
+    const f32 lost = rest * means[1];
+    const f32 along = (products[1] / count - (lost - lost == 0.0f ? lost : 0.0f)) * rstd;  // infinite cotangents stay so
     T* const dx = (T*)d.dx + row * d.columns;
     each_vector<Group, W, V>(d.columns, [&](int k, i64 c) {
       const pack<P, W> s = *(const pack<P, W>*)(scale + c);
