@@ -11,6 +11,7 @@
 //   core/attributes/schema.hpp          what an op's options record tells about its attribute words.
 //   core/attributes/text_attribute.hpp  text as an attribute of an op, such as the name of an axis.
 //   core/bind.hpp                       apply an op to arrays: trace it, run it, or work out its type.
+//   core/context.hpp                    what the work of a thread has around it, such as a trace, an observer and choices.
 //   core/device.hpp                     where arrays lie and programs run: memory, a queue, and kernels for ops.
 //   core/eager.hpp                      ops and graphs that run at once, on the device of their data.
 //   core/effect.hpp                     which calls have an effect, and effects that belong to no program.
@@ -47,6 +48,7 @@
 //   core/trace.hpp                      call a function with its arguments as nodes of a graph.
 //   core/trace_life.hpp                 how an array knows at run time whether the graph that it points to still exists.
 //   core/type.hpp                       what is known of an array without its data, and its text form for messages.
+//   core/with_context.hpp               functions that other threads run as if they were on this one.
 #pragma once
 
 #include <tokamax/core/arguments.hpp>
@@ -59,6 +61,7 @@
 #include <tokamax/core/attributes/schema.hpp>
 #include <tokamax/core/attributes/text_attribute.hpp>
 #include <tokamax/core/bind.hpp>
+#include <tokamax/core/context.hpp>
 #include <tokamax/core/device.hpp>
 #include <tokamax/core/eager.hpp>
 #include <tokamax/core/effect.hpp>
@@ -95,3 +98,4 @@
 #include <tokamax/core/trace.hpp>
 #include <tokamax/core/trace_life.hpp>
 #include <tokamax/core/type.hpp>
+#include <tokamax/core/with_context.hpp>

@@ -268,9 +268,8 @@ double moved(const F& f, array&& cache, const array& update) {
   const auto jitted = jit(f, cpu, at_run_time);
   array given = jitted(std::move(cache), update);
   byte_count count;
-  profile::current_observer = &count;
+  const profile::observed_scope scope(&count);
   given = jitted(std::move(given), update);
-  profile::current_observer = nullptr;
   return count.bytes;
 }
 }  // namespace

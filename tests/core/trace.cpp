@@ -42,14 +42,14 @@ TEST_CASE("values without traced operands join the trace of their thread") {
   array result;
   trace_into(g, [](const array& x) { return x + exp(iota(f32, {3}, 0)); }, result, array(row));
   CHECK(g.captured.empty());
-  CHECK(ambient_graph == nullptr);
+  CHECK(current_context.trace == nullptr);
 }
 
 TEST_CASE("the trace of a thread ends when the function throws") {
   graph g;
   array result;
   CHECK_THROWS(trace_into(g, [](const array&) -> array { throw 1; }, result, array(row)));
-  CHECK(ambient_graph == nullptr);
+  CHECK(current_context.trace == nullptr);
 }
 
 TEST_CASE("an array that has left its trace is refused") {

@@ -1,5 +1,6 @@
 // tests/data/prefetch.cpp: reading ahead changes nothing but the time it takes.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/core/scope/use_implementation.hpp>
 #include <tokamax/data/batch.hpp>
 #include <tokamax/data/map.hpp>
 #include <tokamax/data/prefetch.hpp>
@@ -96,4 +97,21 @@ TEST_CASE("readers end at any moment, and move") {
 
 TEST_CASE("prefetch needs room for one element") {
   CHECK_THROWS_WITH(pipeline() | data::prefetch(0), contains("found 0"));
+}
+
+TEST_CASE("stages that prefetch runs on its thread have the context of the thread that reads") {
+  const auto asked = [](auto e) {
+    const tk::vec<char>* const names = tk::current_context.implementations;
+    return std::pair{std::move(e), names ? std::string(names->begin(), names->end()) : std::string()};
+  };
+  const auto all = pipeline() | data::map(asked) | data::prefetch(2);
+  auto plain = all.from();
+  auto scoped = [&] {
+    const tk::use_implementation compose("softmax", "compose");
+    return all.from();
+  }();
+  for (int i = 0; i < 5; ++i) {
+    CHECK(plain.next().value.second == "");
+    CHECK(scoped.next().value.second == "softmax=compose");
+  }
 }

@@ -1,5 +1,5 @@
-// expects: shape_error<.*"matmul: inner extents".*"linear\.inner\.fail\.cpp".*, 17u?>
-// tests/nn/linear.inner.fail.cpp: a mistake inside a layer is reported with the file and line that called the layer.
+// expects: shape_error<.*"matmul: inner extents".*"linear\.inner\.fail\.cpp".*, 17u?, .*"out".*>
+// tests/nn/linear.inner.fail.cpp: a mistake inside a layer is reported with the file and line that called it, and its path.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>

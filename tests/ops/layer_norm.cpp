@@ -1,7 +1,9 @@
 // tests/ops/layer_norm.cpp: types, values, gradients and batches of layer_norm.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/numpy.hpp>
 #include <tokamax/ops/layer_norm.hpp>
+#include <tokamax/ops/standardize.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/vjp.hpp>
 #include <tokamax/transforms/vmap.hpp>
@@ -189,4 +191,70 @@ TEST_CASE("layer_norm keeps the contract of ops") {
                      {{{noise({2, 2, 19}, 1), noise({19}, 2), noise({19}, 3)}, pack(tk::norm_attributes{1e-3})}});
   tk::test::check_op(tk::layer_norm_vjp_p,
                      {{{noise({3, 5}, 1), noise({5}, 2), noise({3, 5}, 3)}, pack(tk::norm_attributes{})}});
+}
+
+namespace {
+/// Rows of steps near a number far from zero, and what layer_norm and its gradient are in double.
+struct far_rows {
+  std::int64_t count, length;
+  array x = array(0.0f), ct = array(0.0f);
+  std::vector<double> y, dx;
+  far_rows(double near, double step, std::int64_t n, std::int64_t c) : count(n), length(c) {
+    std::vector<float> values, cotangents;
+    for (std::int64_t i = 0; i < n * c; ++i) {
+      values.push_back(static_cast<float>(near + step * static_cast<double>(i * 7 % 19)));
+      cotangents.push_back(static_cast<float>(i * i % 11) - 4.0f);
+    }
+    for (std::int64_t r = 0; r < n; ++r) {
+      const auto mean = [&](auto f) {
+        double sum = 0;
+        for (std::int64_t j = r * c; j < (r + 1) * c; ++j) sum += f(static_cast<std::size_t>(j));
+        return sum / static_cast<double>(c);
+      };
+      const double m = mean([&](std::size_t j) { return double(values[j]); });
+      const double s = 1 / std::sqrt(mean([&](std::size_t j) { return (values[j] - m) * (values[j] - m); }) + 1e-12);
+      const double g = mean([&](std::size_t j) { return double(cotangents[j]); });
+      const double gx = mean([&](std::size_t j) { return cotangents[j] * (values[j] - m) * s; });
+      for (auto j = static_cast<std::size_t>(r * c); j < static_cast<std::size_t>((r + 1) * c); ++j) {
+        y.push_back((values[j] - m) * s);
+        dx.push_back(s * (cotangents[j] - g - y.back() * gx));
+      }
+    }
+    x = array::from<float>(values, {n, c});
+    ct = array::from<float>(cotangents, {n, c});
+  }
+  /// The largest difference, as a part of the largest value.
+  static double error(const std::vector<double>& expected, const array& a) {
+    double most = 0, largest = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      most = std::max(most, std::abs(expected[i] - static_cast<double>(a.values<float>()[i])));
+      largest = std::max(largest, std::abs(expected[i]));
+    }
+    return most / largest;
+  }
+};
+}  // namespace
+
+TEST_CASE("rows far from zero keep the digits of their differences, in every way to normalise") {
+  for (const auto& [near, step] : {std::pair{1e4, 1e-3}, {-3e6, 0.5}, {1e4, 3.0}, {0.0, 1.0}})
+    for (const std::int64_t length : {3, 7, 64, 1000, 5000}) {
+      CAPTURE(near, length);
+      const far_rows d(near, step, 5, length);
+      const array one = tk::ones({length}), none = tk::zeros({length});
+      const tk::norm_attributes options{1e-12};
+      for (const char* by : {"kernel", "compose"}) {
+        const tk::use_implementation norm_by("layer_norm", by);
+        CHECK(far_rows::error(d.y, tk::layer_norm(d.x, one, none, {.epsilon = 1e-12})) < 2e-6);
+        CHECK(far_rows::error(d.dx, tk::layer_norm_vjp(d.x, one, d.ct, options)[0]) < 1e-5);
+      }
+      const array upright = tk::transpose(d.x);
+      for (const std::int64_t columns : {5, 80})  // rows after the axis; many of them are another op
+        CHECK(
+            far_rows::error(d.y, tk::transpose(tk::slice_in_dim(tk::layer_norm(tk::tile(upright, {1, columns / 5}), one,
+                                                                               none, {.epsilon = 1e-12, .axis = 0}),
+                                                                0, 5, 1))) < 2e-6);
+      CHECK(far_rows::error(d.y, tk::standardize(d.x, {.axis = {1}, .epsilon = 1e-12})) < 2e-6);
+      CHECK(far_rows::error(d.y, tk::standardize(d.x, tk::ones({length}, tk::bool_), {.axis = {1}, .epsilon = 1e-12})) <
+            2e-6);
+    }
 }

@@ -104,9 +104,10 @@ TEST_CASE("a loop that decodes moves the pages of its sequences alone, and the c
   auto y = run(d.x, start({d.at.cache.keys + 0.0f, d.at.cache.values + 0.0f}), d.p.batch.page_indices);
   const void *const keys = y.first.cache.keys.data<float>(), *const values = y.first.cache.values.data<float>();
   byte_count count;
-  tk::profile::current_observer = &count;
-  auto next = run(d.x, start(std::move(y.first.cache)), d.p.batch.page_indices);
-  tk::profile::current_observer = nullptr;
+  auto next = [&] {
+    const tk::profile::observed_scope scope(&count);
+    return run(d.x, start(std::move(y.first.cache)), d.p.batch.page_indices);
+  }();
   CHECK(static_cast<const void*>(next.first.cache.keys.data<float>()) == keys);
   CHECK(static_cast<const void*>(next.first.cache.values.data<float>()) == values);
   const double named = 2.0 * 4 * 8 * 2 * 8 * 4;  // bytes of keys and values in four pages

@@ -65,7 +65,7 @@ TEST_CASE("programs traced at run time and eager calls are recorded, by the inne
     CHECK(dot->bfloat16_flops == 2 * 4 * 8 * 16);
     CHECK(dot->flops == 0);
   }
-  CHECK(tk::profile::current_observer == nullptr);
+  CHECK(tk::current_context.observer == nullptr);
 }
 
 TEST_CASE("a recording hears its own thread only") {

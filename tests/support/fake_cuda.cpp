@@ -14,6 +14,7 @@
 namespace tokamax::test {
 
 using namespace cuda_backend;
+using cuda_backend::context;  // of a driver, and not that of a thread
 
 namespace {
 

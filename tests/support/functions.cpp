@@ -75,7 +75,7 @@ namespace {
 /// Calls f in the graph of traced arguments; data gets a graph of its own.
 function in_graph(const function& f) {
   return [f](const arrays& x) {
-    if (ambient_graph) return f(x);
+    if (current_context.trace) return f(x);
     return execute_graph(trace(f, types_of(listed(x))), x);
   };
 }
@@ -83,21 +83,21 @@ function in_graph(const function& f) {
 
 function vjp_of(const function& f, int n) {
   return in_graph([f, n](const arrays& x) {
-    graph& g = *ambient_graph;
+    graph& g = *current_context.trace;
     const arrays v = variables(x, n), y = lifted(g, f(v));
     return floating_or_zero(v, backward(g, y, spread(y, x, n), v));
   });
 }
 function jvp_of(const function& f, int n) {
   return in_graph([f, n](const arrays& x) {
-    graph& g = *ambient_graph;
+    graph& g = *current_context.trace;
     const arrays v = variables(x, n), y = lifted(g, f(v));
     return floating_or_zero(y, forward(g, v, spread(v, x, n), y));
   });
 }
 function vmap_of(const function& f, std::int64_t n, unsigned mask) {
   return in_graph([f, n, mask](const arrays& x) {
-    graph& g = *ambient_graph;
+    graph& g = *current_context.trace;
     arrays in, examples, batches;
     for (int k = 0; k < x.count(); ++k) {
       in.push_back(x[k]);
@@ -136,7 +136,7 @@ struct rule_remover {
 function without_rules(const function& f) {
   return [f](const arrays& x) {
     const graph inner = trace(f, types_of(listed(x)));
-    return inline_graph(*ambient_graph, inner, x.data(), rule_remover{});
+    return inline_graph(*current_context.trace, inner, x.data(), rule_remover{});
   };
 }
 

@@ -66,11 +66,13 @@ struct tally {
       call();
       if (wanted < 0) wrong.push_back(what + ": is accepted");
     } catch (const tk::error& e) {
-      if (e.subject.empty() || e.found.empty() || e.expected.empty())
+      if (e.kind == tk::error_kind::resource) {  // a shape that is right, and that this machine cannot hold
+        if (wanted < 0) wrong.push_back(what + ": asks for memory");
+      } else if (e.subject.empty() || e.found.empty() || e.expected.empty())
         wrong.push_back(what + ": says only " + e.what());
       else if (wanted > 0)
         wrong.push_back(what + ": " + e.what());
-    } catch (const std::bad_alloc&) {  // memory: a shape that is right, and that this machine cannot hold
+    } catch (const std::bad_alloc&) {
       if (wanted < 0) wrong.push_back(what + ": asks for memory");
     } catch (const std::exception& e) {
       wrong.push_back(what + ": throws " + e.what());

@@ -4,6 +4,7 @@
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 
+#include <new>        // bad_alloc
 #include <stdexcept>  // runtime_error
 #include <string>     // string
 #include <utility>    // move
@@ -34,7 +35,7 @@ enum class error_kind : unsigned char {
   shape,     ///< the caller: an array of another dtype or of other extents than are expected
   file,      ///< a file or text that cannot be read or written, or is not what its format or the model says
   device,    ///< a device that is missing, lost, fails, has no kernel, or is not the one where the arrays lie
-  resource,  ///< memory or another limit; a smaller call may succeed. The standard library's part is std::bad_alloc
+  resource,  ///< memory or another limit; a smaller call may succeed
   internal,  ///< nobody but the authors of the library or of an op: something that always holds did not
 };
 constexpr const char* name(error_kind k) {
@@ -66,5 +67,20 @@ struct error : std::runtime_error {
         expected(std::move(p.expected)),
         where(std::move(p.where)) {}
 };
+
+/// Memory that there is not. Where users ask for arrays and run programs it becomes an `error` of kind `resource`.
+struct no_memory : std::bad_alloc {
+  explicit no_memory(std::size_t n) : bytes(n) {}
+  std::size_t bytes;  ///< that were asked for
+};
+/// That error: what needed the memory, how much that is, as far as the cause knows it, and where.
+error memory_error(const std::bad_alloc& cause, const std::string& user, std::string where = {});
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE error memory_error(const std::bad_alloc& cause, const std::string& user, std::string where) {
+  const auto* const known = dynamic_cast<const no_memory*>(&cause);
+  return {error_kind::resource, "memory of " + user, known ? "no " + std::to_string(known->bytes) + " bytes" : "none",
+          "free memory", std::move(where)};
+}
+#endif
 
 }  // namespace tokamax

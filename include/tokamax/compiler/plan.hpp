@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/base/vec.hpp>               // vec
+#include <tokamax/core/graph.hpp>             // location
 #include <tokamax/core/scope/scope_list.hpp>  // scope_list
 #include <tokamax/core/type.hpp>              // dtype, shape
 
@@ -79,6 +80,7 @@ struct plan_step {
   int together = 0;                  ///< loop: so many of the next steps are loops that may run at the same time
   int scope = 0;                     ///< number of its scope in `plan::scopes`
   std::uint32_t unread = 0;          ///< kernel: bit k, nothing reads result k
+  location where{};                  ///< the line of its node
 };
 
 /// Where the memory of a buffer comes from.

@@ -64,7 +64,11 @@ class scheduler : materialization {
   }
   constexpr void name_steps(int first) {
     scope_numbers number(g_, p_.scopes);
-    for (int s = first; s < p_.steps.count(); ++s) p_.steps[s].scope = number(nodes_[p_.steps[s].node].scope);
+    for (int s = first; s < p_.steps.count(); ++s) {
+      const node& n = nodes_[p_.steps[s].node];
+      p_.steps[s].scope = number(n.scope);
+      p_.steps[s].where = n.where;
+    }
   }
   constexpr int add_buffer(buffer_kind kind, int index, const array_type& t) {
     plan_buffer b;

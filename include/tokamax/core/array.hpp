@@ -149,9 +149,7 @@ class array {
   /// A concrete array whose elements have no value yet.
   static array uninitialized(const array_type& type) {
     check_extents(type);
-    const auto bytes =
-        static_cast<std::size_t>(tokamax::size(type.shape)) * static_cast<std::size_t>(size_of(type.dtype));
-    return array(handle(buffer_pool::instance().allocate(bytes)), type);
+    return array(memory_for(type, nullptr), type);
   }
   /// The same in the memory of a device.
   static array uninitialized(const array_type& type, tokamax::device& where);
@@ -271,6 +269,8 @@ class array {
 
   enum class contents : std::uint8_t { nothing, number, digits, data };  // digits: a number as a double
 
+  /// Memory of the host, if `where` is null, or of a device.
+  static handle memory_for(const array_type& type, tokamax::device* where);
   static void check_extents(const array_type& type);
   static array copy_of(const void* values, std::size_t count, const array_type& type);
   void require_data(tokamax::dtype element) const;
@@ -345,9 +345,16 @@ TOKAMAX_COMPILED_ONCE void array::own_data() {
 TOKAMAX_COMPILED_ONCE array array::uninitialized(const array_type& type, tokamax::device& where) {
   if (where.is_host()) return uninitialized(type);
   check_extents(type);
-  return array(where.allocate(static_cast<std::size_t>(tokamax::size(type.shape)) *
-                              static_cast<std::size_t>(tokamax::size_of(type.dtype))),
-               type);
+  return array(memory_for(type, &where), type);
+}
+TOKAMAX_COMPILED_ONCE handle array::memory_for(const array_type& type, tokamax::device* where) {
+  const auto bytes =
+      static_cast<std::size_t>(tokamax::size(type.shape)) * static_cast<std::size_t>(size_of(type.dtype));
+  try {
+    return where ? where->allocate(bytes) : handle(buffer_pool::instance().allocate(bytes));
+  } catch (const std::bad_alloc& cause) {
+    throw memory_error(cause, std::string(message{type}.view()), where ? std::string(where->name()) : std::string());
+  }
 }
 TOKAMAX_COMPILED_ONCE tokamax::device& array::device() const {
   require_data(type_.dtype);

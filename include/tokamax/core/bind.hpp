@@ -5,6 +5,7 @@
 #include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
 #include <tokamax/base/linked.hpp>            // linked
 #include <tokamax/core/arguments.hpp>         // check_result
+#include <tokamax/core/context.hpp>           // current_context
 #include <tokamax/core/eager.hpp>             // run_eagerly
 #include <tokamax/core/effect.hpp>            // has_effect
 #include <tokamax/core/graph/open_graph.hpp>  // meet
@@ -12,10 +13,6 @@
 #include <tokamax/core/scope/leaf_path.hpp>   // leaf_path
 
 namespace tokamax {
-
-/// The graph of the function that is traced on this thread at run time, or null. Ops without traced operands join it, so
-/// that `zeros({3})` inside of a traced function is part of the trace.
-inline thread_local graph* ambient_graph = nullptr;
 
 /// One value in every element.
 inline constexpr op constant_p{.name = "constant", .stablehlo = "stablehlo.constant"};
@@ -333,7 +330,7 @@ constexpr arrays bind_all_here(const op& o, const array* in, int n, const words&
   if (!std::is_constant_evaluated())
     for (int i = 0; i < n; ++i) detail::require_live(in[i], where);
   graph* g = detail::trace_of(in, n, owner);
-  if (!std::is_constant_evaluated() && !g) g = ambient_graph;
+  if (!std::is_constant_evaluated() && !g) g = current_context.trace;
   if (g) {
     arrays out = detail::emit_op(*g, o, in, n, w, where);
     if (owner && g->floating)

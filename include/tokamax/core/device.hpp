@@ -82,6 +82,8 @@ class device {
   virtual std::string kind() const { return std::string(name_.substr(0, name_.find(':'))); }
   /// Is its memory the host's, and is work done before a call returns? Then buffers need neither copies nor events.
   bool is_host() const { return is_host_; }
+  /// How many threads of the host its programs have; 0: those of the process.
+  int threads() const { return threads_; }
 
   /// Allocates memory of this device. Its elements have no value yet.
   /// errors  std::bad_alloc; tokamax::error "device: lost" if the device is gone
@@ -147,10 +149,6 @@ class device {
   /// its launch returns.
   virtual std::shared_ptr<time_mark> mark() { return nullptr; }
 
-  /// The calling thread begins work of a program for this device, and ends it; `end_work` gets what `begin_work` returned.
-  virtual int begin_work() { return 0; }
-  virtual void end_work(int) noexcept {}
-
   /// The kernels that it has for ops, see runtime/kernel.hpp.
   virtual const kernel_table& kernels() const = 0;
   /// Runs a graph on arrays of this device.
@@ -160,7 +158,8 @@ class device {
                        const location& where) = 0;
 
  protected:
-  device(std::string name, bool is_host) : name_(std::move(name)), is_host_(is_host) {}
+  device(std::string name, bool is_host, int threads = 0)
+      : name_(std::move(name)), is_host_(is_host), threads_(threads) {}
   ~device() = default;
   /// Throws if a part is not inside of both blocks. The host copy of the one that will be written is dropped.
   static void prepare_copy(buffer_block& to, const buffer_block& from, const copy_range& part);
@@ -171,6 +170,7 @@ class device {
   }
   std::string name_;
   bool is_host_;
+  int threads_;
 };
 
 /// The device whose memory is the host's. Data is there unless it was put elsewhere. A program without a backend has no such

@@ -45,6 +45,7 @@ struct diagnostic {
   bool failed = false;
   message what, found, expected;
   location where;
+  message part{};  ///< the name of the part of the program, if it has one
 };
 
 /// Which calls of an op become one node: no two, those with the same operands, or those with the same two operands in

@@ -10,8 +10,6 @@
 
 namespace tokamax {
 
-struct choice_layer;
-
 /// Memory seen as an array. Strides count elements, and a stride of 0 repeats an element.
 struct array_view {
   void* data = nullptr;
@@ -56,7 +54,6 @@ struct execution {
   device& where;                              ///< the device whose memory the arguments are
   const device_group* group = nullptr;        ///< the devices that run this program together; null: this one alone
   void (*before_step)(execution&) = nullptr;  ///< called before each step, if the device asks for it
-  const choice_layer* choices = nullptr;  ///< the implementations that the caller has chosen, see runtime/choice.hpp
 
   /// Memory of the device for one kernel. It is valid until the next kernel calls this.
   std::byte* scratch(std::size_t bytes) {

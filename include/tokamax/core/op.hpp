@@ -25,13 +25,21 @@ struct arrays : vec<array> {
 using types = vec<array_type>;
 
 namespace detail {
-[[noreturn]] void throw_error(const message& what, const message& found, const message& expected, location where);
+/// The part of a program, and the line: "blocks[3].attend, model.cpp:17".
+std::string place_text(std::string_view part, location where);
+[[noreturn]] void throw_error(const message& what, const message& found, const message& expected, location where,
+                              const graph* trace = nullptr);
 #if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE std::string place_text(std::string_view part, location where) {
+  std::string s(part);
+  if (!where.line) return s;
+  return s.append(s.empty() ? "" : ", ").append(where.file).append(":").append(std::to_string(where.line));
+}
 TOKAMAX_COMPILED_ONCE void throw_error(const message& what, const message& found, const message& expected,
-                                       location where) {
+                                       location where, const graph* trace) {
   throw error(found.names_type ? error_kind::shape : error_kind::argument, std::string(what.view()),
               std::string(found.view()), std::string(expected.view()),
-              where.line ? std::string(where.file) + ":" + std::to_string(where.line) : std::string());
+              place_text(trace ? trace->names.text(trace->scope.name).view() : std::string_view(), where));
 }
 #endif
 }  // namespace detail
@@ -41,9 +49,10 @@ TOKAMAX_COMPILED_ONCE void throw_error(const message& what, const message& found
 constexpr void reject(graph* trace, location where, const message& what, const message& found,
                       const message& expected) {
   if (trace && std::is_constant_evaluated()) {
-    if (!trace->error.failed) trace->error = {true, what, found, expected, where};
+    if (!trace->error.failed)
+      trace->error = {true, what, found, expected, where, message(trace->names.text(trace->scope.name).view())};
   } else {
-    detail::throw_error(what, found, expected, where);
+    detail::throw_error(what, found, expected, where, trace);
   }
 }
 

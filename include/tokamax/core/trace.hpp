@@ -18,14 +18,14 @@ class ambient_trace {
     if (!std::is_constant_evaluated()) enter(&g);
   }
   constexpr ~ambient_trace() {
-    if (!std::is_constant_evaluated()) ambient_graph = before_;
+    if (!std::is_constant_evaluated()) current_context.trace = before_;
   }
   ambient_trace(const ambient_trace&) = delete;
 
  private:
   void enter(graph* g) {
     g->life.begin();
-    before_ = std::exchange(ambient_graph, g);
+    before_ = std::exchange(current_context.trace, g);
   }
   graph* before_ = nullptr;
 };
@@ -62,7 +62,7 @@ constexpr graph* trace_of(const Trees&... trees) {
     if (t && t != g && (!t->floating || t->open) && (!g || detail::precedence(*t) > detail::precedence(*g))) g = t;
   };
   (for_each_leaf(look, trees), ...);
-  if (!std::is_constant_evaluated() && !g) g = ambient_graph;
+  if (!std::is_constant_evaluated() && !g) g = current_context.trace;
   return g;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/core/context.hpp>  // kept_context
 #include <tokamax/data/dataset.hpp>  // dataset, stage, endless
 
 #include <condition_variable>  // condition_variable
@@ -15,7 +16,7 @@ namespace tokamax::data {
 
 namespace detail {
 
-// A bounded queue that its own thread fills. The thread ends with the queue, or at the first exception.
+// A bounded queue that its own thread fills, in the context of the thread that makes it. The thread ends with the queue, or at the first exception.
 template <indexed Source>
 class read_ahead {
  public:
@@ -45,6 +46,7 @@ class read_ahead {
 
  private:
   void fill(std::int64_t step) {
+    const context_scope scope(around_.get());
     try {
       for (;; ++step) {
         element<Source> next = source_[step];
@@ -70,6 +72,7 @@ class read_ahead {
   std::size_t made_ = 0, taken_ = 0;
   std::exception_ptr failure_;
   bool stop_ = false;
+  kept_context around_;
   std::thread thread_;  // the last member, because the thread uses all of the others
 };
 

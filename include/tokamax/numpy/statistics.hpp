@@ -22,6 +22,12 @@ constexpr array mean_in_f32(const array& x, const reduce_options& o, source_line
   if (is_dyn(n)) return total / located(astype(extent_as_array(n, l), type), l);
   return total / located(static_cast<double>(n), l);
 }
+/// x, in the dtype of sums, less its mean over some axes, which `o` keeps. Far from zero a mean has too few digits, and what
+/// rounding has taken from it is the mean of the differences.
+constexpr array less_mean(const array& x, const reduce_options& o, source_line l = source_line::current()) {
+  const array near = x - located(mean_in_f32(x, o, l), l);
+  return near - located(mean_in_f32(near, o, l), l);
+}
 /// The dtype of the mean and the variance of an array.
 constexpr dtype mean_dtype(const array& x) { return floating_for(x.dtype()); }
 }  // namespace detail

@@ -32,8 +32,7 @@ struct standardized {
   array rstd;   // [..., 1]
 };
 constexpr standardized standardize(const array& x, double epsilon) {
-  const array v = carried(x);
-  const array centred = v - mean(v, over_last);
+  const array centred = less_mean(carried(x), over_last);
   const array rstd = rsqrt(mean(centred * centred, over_last) + epsilon);
   return {centred * rstd, rstd};
 }
@@ -157,7 +156,7 @@ constexpr layer_norm_result layer_norm_with_residuals(const array& x, const arra
   const array v = detail::carried(x);
   const axes axis{options.axis};
   if (options.subtract_mean) {
-    const array centred = v - mean(v, {axis, true}, l);
+    const array centred = detail::less_mean(v, {axis, true}, l);
     return {out, mean(v, {axis}, l), rsqrt(mean(centred * centred, {axis}, l) + options.epsilon)};
   }
   const array rstd = rsqrt(mean(v * v, {axis}, l) + options.epsilon);

@@ -10,10 +10,10 @@ namespace tokamax {
 namespace detail {
 /// layer_norm of axis `axis` of x, with parameters [C], or [B, C] for the examples of axis 0.
 constexpr array normalised_across(const array& x, int axis, const array& scale, const array& offset, double epsilon) {
-  const array v = carried(x), centred = v - mean(v, {{axis}, true});
+  const array centred = less_mean(carried(x), {{axis}, true});
   const array rstd = rsqrt(mean(centred * centred, {{axis}, true}) + epsilon);
   const auto spread = [&](const array& p) {
-    return broadcast_in_dim(carried(p), v.shape(), p.rank() == 1 ? axes{axis} : axes{0, axis});
+    return broadcast_in_dim(carried(p), centred.shape(), p.rank() == 1 ? axes{axis} : axes{0, axis});
   };
   return astype(centred * rstd * spread(scale) + spread(offset), x.dtype());
 }

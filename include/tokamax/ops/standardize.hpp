@@ -31,10 +31,9 @@ constexpr array standardize(const array& x, const array& mean, const array& vari
 /// source  jax.nn.standardize, with the variance of algorithm "stable": the mean of x^2 less that of x squared has no digit
 ///         left where x is far from 0
 constexpr array standardize(const array& x, const standardize_options& o = {}, source_line l = source_line::current()) {
-  const array wide = astype(x, carrying(x.dtype()), l), center = detail::mean_in_f32(wide, {o.axis, true}, l);
-  const array squares = square(wide - located(center, l), l);
-  const array y = standardize(wide, center, detail::mean_in_f32(squares, {o.axis, true}, l), o.epsilon, l);
-  return astype(y, detail::mean_dtype(x), l);
+  const array centred = detail::less_mean(astype(x, carrying(x.dtype()), l), {o.axis, true}, l);
+  const array variance = detail::mean_in_f32(square(centred, l), {o.axis, true}, l);
+  return astype(centred * located(rsqrt(variance + o.epsilon, l), l), detail::mean_dtype(x), l);
 }
 /// The same, where the mean and the variance are those of the elements that `where` selects.
 /// shapes  where bool, broadcasts to x
@@ -42,10 +41,11 @@ constexpr array standardize(const array& x, const array& where, const standardiz
                             source_line l = source_line::current()) {
   const array wide = astype(x, carrying(x.dtype()), l), chosen = broadcast_to(astype(where, bool_), x.shape(), l);
   const array none = zeros_like(wide), number = sum(astype(chosen, wide.dtype()), {o.axis, true}, l);
-  const array center = sum(select(chosen, wide, none, l), {o.axis, true}, l) / located(number, l);
-  const array squares = select(chosen, square(wide - located(center, l), l), none, l);
-  const array y = standardize(wide, center, sum(squares, {o.axis, true}, l) / number, o.epsilon, l);
-  return astype(y, detail::mean_dtype(x), l);
+  const auto mean_of = [&](const array& v) {
+    return sum(select(chosen, v, none, l), {o.axis, true}, l) / located(number, l);
+  };
+  const array near = wide - located(mean_of(wide), l), centred = near - located(mean_of(near), l);
+  return astype(centred * located(rsqrt(mean_of(square(centred, l)) + o.epsilon, l), l), detail::mean_dtype(x), l);
 }
 
 }  // namespace tokamax

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <tokamax/base/time_mark.hpp>  // time_mark
+#include <tokamax/core/context.hpp>    // context_part
 
 #include <cstdint>  // int64_t
 #include <memory>   // shared_ptr
 #include <string>   // string
-#include <utility>  // exchange
 
 namespace tokamax::profile {
 
@@ -34,29 +34,26 @@ struct event {
   }
 };
 
-/// Receives an event for every step that programs run on its thread, or that a queue runs for its thread.
+/// Receives an event for every step that programs run on its thread, or that other threads run for it.
 class observer {
  public:
   virtual ~observer() = default;
   virtual std::int64_t now() const = 0;  ///< nanoseconds
   virtual void record(event e) = 0;
-  /// The observer of work that this thread gives to the queue of a device. The thread of the queue calls it, perhaps when this
-  /// one has ended. Null: such work is not observed.
-  virtual std::shared_ptr<observer> of_queues() const { return nullptr; }
+  /// The observer of work that this thread gives to others, such as the queue of a device. Several threads may call it at the
+  /// same time, perhaps when this one has ended. Null: such work is not observed.
+  virtual std::shared_ptr<observer> of_other_threads() const { return nullptr; }
 };
-
-/// The observer of this thread. If it is null, no event is made and no clock is read.
-inline thread_local observer* current_observer = nullptr;
 
 /// Makes an observer that of this thread for the time of a scope.
 class observed_scope {
  public:
-  explicit observed_scope(observer* o) : before_(std::exchange(current_observer, o)) {}
-  ~observed_scope() { current_observer = before_; }
-  observed_scope(const observed_scope&) = delete;
+  explicit observed_scope(observer* o) : shared_(o ? o->of_other_threads() : nullptr), here_(o) {}
 
  private:
-  observer* before_;
+  std::shared_ptr<observer> shared_;
+  context_part<&context::observer> here_;
+  context_part<&context::shared_observer> elsewhere_{&shared_};
 };
 
 }  // namespace tokamax::profile

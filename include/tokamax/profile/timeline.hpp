@@ -17,35 +17,41 @@
 
 namespace tokamax::profile {
 
-/// Records the programs that this thread runs, compiled or eager, during its own lifetime. Only the innermost recording
-/// receives events. Steps of a device with a queue are recorded when the device runs them, so wait for their results
+/// Records the programs that this thread runs, compiled or eager, during its own lifetime, and what other threads do for it
+/// (see with_context). Only the innermost recording receives events. Steps of a device with a queue are recorded when the device runs them, so wait for their results
 /// (`block_until_ready`) before you read the events. The times of a GPU's steps are those of its own clock.
 class timeline final : public observer {
  public:
   timeline() = default;
   timeline(const timeline&) = delete;
+  ~timeline() override { others_->end(); }
 
   /// What has been recorded, each device in the order of its work.
   const std::vector<event>& events() const {
-    queues_->move_to(events_);
+    others_->move_to(events_);
     return events_;
   }
   std::int64_t now() const override { return nanoseconds(); }
   void record(event e) override { events_.push_back(std::move(e)); }
-  std::shared_ptr<observer> of_queues() const override { return queues_; }
+  std::shared_ptr<observer> of_other_threads() const override { return others_; }
 
  private:
   static std::int64_t nanoseconds() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
   }
-  /// Receives events from the threads of queues. Work that ends after the recording still holds it.
-  class queue_events final : public observer {
+  /// Receives events from other threads. Work that ends after the recording still holds it.
+  class shared_events final : public observer {
    public:
     std::int64_t now() const override { return nanoseconds(); }
     void record(event e) override {
       const std::lock_guard lock(mutex_);
-      events_.push_back(std::move(e));
+      if (!ended_) events_.push_back(std::move(e));
+    }
+    void end() {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+      events_ = {};
     }
     void move_to(std::vector<event>& all) {
       const std::lock_guard lock(mutex_);
@@ -56,11 +62,12 @@ class timeline final : public observer {
 
    private:
     std::mutex mutex_;
+    bool ended_ = false;
     std::vector<event> events_;
   };
 
   mutable std::vector<event> events_;
-  std::shared_ptr<queue_events> queues_ = std::make_shared<queue_events>();
+  std::shared_ptr<shared_events> others_ = std::make_shared<shared_events>();
   observed_scope scope_{this};
 };
 

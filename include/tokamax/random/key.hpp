@@ -24,7 +24,7 @@ struct key : array {
 
  private:
   static constexpr array from_seed(std::uint32_t seed) {
-    if (!std::is_constant_evaluated() && !ambient_graph) return concrete(seed);
+    if (!std::is_constant_evaluated() && !current_context.trace) return concrete(seed);
     return iota(u32, {2}, 0) * array(static_cast<double>(seed), {u32, false, {}});  // 0, seed
   }
   static array concrete(std::uint32_t seed);

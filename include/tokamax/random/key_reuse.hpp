@@ -5,15 +5,41 @@
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/core/array.hpp>          // array
+#include <tokamax/core/context.hpp>        // context_part
 #include <tokamax/core/graph.hpp>          // location
 
-#include <string>   // string, to_string
-#include <utility>  // exchange
-#include <vector>   // vector
+#include <memory>  // shared_ptr
+#include <mutex>   // lock_guard
+#include <string>  // string, to_string
+#include <vector>  // vector
 
 namespace tokamax::random {
 
-/// While one lives, a second use of a key on its thread throws an error that names both places: samples of one key are not
+/// The keys that were used under one check. Several threads may use keys.
+class used_keys {
+ public:
+  /// errors  "key reuse"
+  void note(const array& keys, location where);
+  /// Nobody watches any more.
+  void end() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+
+ private:
+  struct used_key {
+    std::uint64_t trace, value;  ///< the number of the trace and of the node in it; or 0 and the words
+    location where;
+    bool operator<(const used_key& o) const { return trace < o.trace || (trace == o.trace && value < o.value); }
+  };
+  void note(const used_key& key);
+
+  std::mutex mutex_;
+  bool ended_ = false;
+  std::vector<used_key> used_;  // in order
+};
+
+/// While one lives, a second use of a key on its thread, or in work that it gives to others (see with_context), throws an error that names both places: samples of one key are not
 /// independent, and two calls of the same sampler give the same numbers.
 ///
 ///   const random::key_reuse_check watch;
@@ -28,33 +54,24 @@ namespace tokamax::random {
 /// source  jax.experimental.key_reuse, jax_debug_key_reuse
 class key_reuse_check {
  public:
-  key_reuse_check() : before_(std::exchange(current_, this)) {}
-  ~key_reuse_check() { current_ = before_; }
+  key_reuse_check() = default;
+  ~key_reuse_check() { used_->end(); }
   key_reuse_check(const key_reuse_check&) = delete;
   key_reuse_check& operator=(const key_reuse_check&) = delete;
 
   /// Notes that `keys` [..., 2] are used at `where`.
   static constexpr void use(const array& keys, source_line where) {
     if (std::is_constant_evaluated()) return;
-    if (current_) current_->note(keys, where);
+    if (current_context.keys) (*current_context.keys)->note(keys, where);
   }
 
  private:
-  struct used_key {
-    std::uint64_t trace, value;  ///< the number of the trace and of the node in it; or 0 and the words
-    location where;
-    bool operator<(const used_key& o) const { return trace < o.trace || (trace == o.trace && value < o.value); }
-  };
-  void note(const array& keys, location where);
-  void note(const used_key& key);
-
-  inline static thread_local key_reuse_check* current_ = nullptr;
-  key_reuse_check* before_;
-  std::vector<used_key> used_;  // in order
+  std::shared_ptr<used_keys> used_ = std::make_shared<used_keys>();
+  context_part<&context::keys> scope_{&used_};
 };
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE void key_reuse_check::note(const array& keys, location where) {
+TOKAMAX_COMPILED_ONCE void used_keys::note(const array& keys, location where) {
   if (const graph* const g = keys.trace()) {
     if (g->life.number() != 0) note({g->life.number(), static_cast<std::uint64_t>(keys.id()), where});
   } else if (!keys.is_abstract() && keys.dtype() == u32) {
@@ -64,7 +81,9 @@ TOKAMAX_COMPILED_ONCE void key_reuse_check::note(const array& keys, location whe
       note({0, std::uint64_t{words[i]} << 32 | words[i + 1], where});
   }
 }
-TOKAMAX_COMPILED_ONCE void key_reuse_check::note(const used_key& key) {
+TOKAMAX_COMPILED_ONCE void used_keys::note(const used_key& key) {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
   std::size_t at = 0;  // the first key that is not before this one
   for (std::size_t end = used_.size(); at < end;) {
     const std::size_t middle = at + (end - at) / 2;

@@ -5,6 +5,7 @@
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/base/error.hpp>          // error
+#include <tokamax/core/context.hpp>        // context_part
 #include <tokamax/runtime/kernel.hpp>      // implementation, kernel_arguments
 
 #include <cstdint>      // uint64_t
@@ -54,7 +55,8 @@ class kernel_tuner {
   ~kernel_tuner() = default;
 };
 
-/// What a scope of choices says. Programs look in the innermost scope of their thread first.
+/// What a scope of choices says. Programs look in the innermost scope of their thread first. Work that it gives to other
+/// threads takes the scopes along.
 struct choice_layer {
   std::uint64_t id = 0;  ///< differs from that of all other layers of this process
   std::shared_ptr<const choice_table> table = nullptr;
@@ -62,18 +64,14 @@ struct choice_layer {
   kernel_tuner* tuner = nullptr;  ///< runs the calls of ops that have several implementations
 };
 
-/// The choices of this thread. Work that it gives to the queue of a device takes them along.
-inline thread_local std::shared_ptr<const choice_layer> current_choices;
-
 /// Adds a layer to the choices of this thread, for the lifetime of this object.
 class choice_scope {
  public:
   explicit choice_scope(std::shared_ptr<const choice_table> table, kernel_tuner* tuner = nullptr);
-  ~choice_scope() { current_choices = std::move(before_); }
-  choice_scope(const choice_scope&) = delete;
 
  private:
-  std::shared_ptr<const choice_layer> before_;
+  std::shared_ptr<const choice_layer> layer_;
+  context_part<&context::choices> scope_{&layer_};
 };
 
 /// Sets the choices of all threads, outside of their scopes; null: none. Programs see it when they run again.
@@ -90,12 +88,16 @@ std::vector<chosen_implementation> implementations_for(const op& o, const kernel
                                                        implementation_list others, scope_view scope,
                                                        std::vector<std::string>& refused);
 
-/// A number that changes when the choices for a run may have changed.
-std::uint64_t choices_of(const execution& where);
+/// The innermost layer of the choices of this thread, or null.
+inline const choice_layer* current_choices() {
+  return current_context.choices ? current_context.choices->get() : nullptr;
+}
+/// A number that changes when the choices of this thread may have changed.
+std::uint64_t state_of_choices();
 
 /// How the calls of a program are computed, found for one state of the choices. Steps without an entry run their kernel.
 struct step_choices {
-  std::uint64_t state = ~std::uint64_t{0};  ///< of choices_of
+  std::uint64_t state = ~std::uint64_t{0};  ///< see state_of_choices
   kernel_tuner* tuner = nullptr;
   struct entry {
     std::vector<chosen_implementation> all;  ///< the chosen one; with a tuner all of them
@@ -119,10 +121,9 @@ inline std::uint64_t next_layer_id() {
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 TOKAMAX_COMPILED_ONCE choice_scope::choice_scope(std::shared_ptr<const choice_table> table, kernel_tuner* tuner)
-    : before_(current_choices) {
-  current_choices =
-      std::make_shared<const choice_layer>(choice_layer{detail::next_layer_id(), std::move(table), before_, tuner});
-}
+    : layer_(std::make_shared<const choice_layer>(
+          choice_layer{detail::next_layer_id(), std::move(table),
+                       current_context.choices ? *current_context.choices : nullptr, tuner})) {}
 TOKAMAX_COMPILED_ONCE void choose_everywhere(std::shared_ptr<const choice_table> table) {
   static std::mutex& one_at_a_time = *new std::mutex;
   static auto& layers = *new std::deque<choice_layer>;  // a layer that is replaced stays: a program may be reading it
@@ -130,9 +131,10 @@ TOKAMAX_COMPILED_ONCE void choose_everywhere(std::shared_ptr<const choice_table>
   layers.push_back({detail::next_layer_id(), std::move(table)});
   detail::choices_of_all_threads.store(&layers.back());
 }
-TOKAMAX_COMPILED_ONCE std::uint64_t detail::choices_of(const execution& where) {
+TOKAMAX_COMPILED_ONCE std::uint64_t detail::state_of_choices() {
+  const choice_layer* const here = current_choices();
   const choice_layer* const all = choices_of_all_threads.load(std::memory_order_acquire);
-  return (where.choices ? where.choices->id : 0) << 32 | (all ? all->id : 0);
+  return (here ? here->id : 0) << 32 | (all ? all->id : 0);
 }
 #endif
 

@@ -105,7 +105,6 @@ class composed_kernel {
     if (const std::size_t needed = program_->code.arena_bytes()) arena = where.allocate(needed);
     execution inner(where);
     inner.group = a.context->group;
-    inner.choices = a.context->choices;
     program_->code.run(pointers_.data(), pointers_.data() + a.in_count,
                        arena ? where.kernel_address(arena->data) : nullptr, inner);
     if (over_operand)
@@ -179,7 +178,7 @@ inline std::string_view tuned_name(const execution& where, const std::string& ke
         std::lower_bound(all.begin(), all.end(), key, [](const auto& c, const auto& k) { return c.call < k; });
     return at == all.end() || at->call != key ? std::string_view() : at->implementation;
   };
-  for (const choice_layer* layer = where.choices; layer; layer = layer->outer.get())
+  for (const choice_layer* layer = current_choices(); layer; layer = layer->outer.get())
     if (const std::string_view name = in(*layer); !name.empty()) return name;
   const choice_layer* const all = choices_of_all_threads.load(std::memory_order_acquire);
   return all ? in(*all) : std::string_view();

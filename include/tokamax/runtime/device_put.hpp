@@ -27,9 +27,12 @@ TOKAMAX_COMPILED_ONCE array moved_to(const array& a, device& where) {
   if (!a.is_literal() && &a.device() == &where) return a;
   if (a.is_literal() && where.is_host()) return a;
   const auto bytes = static_cast<std::size_t>(a.size()) * static_cast<std::size_t>(size_of(a.dtype()));
-  if (a.is_literal()) return array(where.put(a.bytes(), bytes), a.type());
-  const handle& from = a.storage();
-  return array(from->where ? where.put(from, bytes) : where.put(from->data, bytes), a.type());
+  const bool reads_device = !a.is_literal() && a.storage()->where;
+  try {
+    return array(reads_device ? where.put(a.storage(), bytes) : where.put(a.bytes(), bytes), a.type());
+  } catch (const std::bad_alloc& cause) {
+    throw memory_error(cause, std::string(message(a.type()).view()), std::string(where.name()));
+  }
 }
 TOKAMAX_COMPILED_ONCE void wait_for(const array& a) {
   if (!a.is_traced() && a.storage() && a.storage()->ready) a.storage()->ready->wait();
@@ -41,7 +44,7 @@ TOKAMAX_COMPILED_ONCE void wait_for(const array& a) {
 /// without the host, and this does not wait for the copies: what reads the arrays does. A literal goes to the host's device
 /// without a copy. In a trace nothing changes. The host's data may change when it returns; a GPU copies while it does earlier work.
 ///
-/// errors  the exception of the work that computes an array; "device: lost"
+/// errors  the exception of the work that computes an array; "device: lost"; "memory of" the array
 /// source  jax.device_put
 template <class Tree, class Device>
 Tree device_put(Tree tree, Device&& where) {

@@ -5,6 +5,7 @@
 #include <tokamax/core/memory/step_scratch.hpp>  // step_scratch
 #include <tokamax/runtime/executable_type.hpp>   // executable
 #include <tokamax/runtime/running_loop.hpp>      // running_loop
+#include <tokamax/runtime/step_error.hpp>        // rethrow_from_step
 #include <tokamax/runtime/work.hpp>              // work_of
 
 #include <algorithm>  // copy_n, equal
@@ -46,15 +47,10 @@ TOKAMAX_COMPILED_ONCE void executable::interpret_with(std::vector<const interpre
 
 TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* const* outputs, std::byte* arena,
                                            execution& where) {
-  const struct work {
-    explicit work(device& d) : of(d), before(d.begin_work()) {}
-    ~work() { of.end_work(before); }
-    device& of;
-    int before;
-  } here(where.where);
+  const context_part<&context::threads> team(where.where.threads());
   if (!laid_out_) lay_out(one_of_each_symbol);
   where_ = &where;
-  if (choices_.state != detail::choices_of(where)) choose();
+  if (choices_.state != detail::state_of_choices()) choose();
   patch(0, arena, inputs, outputs);
   run_region(0);
 }
@@ -62,7 +58,6 @@ TOKAMAX_COMPILED_ONCE void executable::run(std::byte* const* inputs, std::byte* 
   if (!laid_out_) lay_out(one_of_each_symbol);
   const handle arena(buffer_pool::instance().allocate(arena_bytes()));
   execution where(host_device());
-  where.choices = current_choices.get();
   run(inputs, outputs, arena->data, where);
 }
 
@@ -175,13 +170,18 @@ TOKAMAX_COMPILED_ONCE void executable::patch(int region, std::byte* arena, std::
 
 TOKAMAX_COMPILED_ONCE void executable::run_region(int region) {
   const plan_region& r = plan_.regions[region];
-  for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
-    if (plan_.steps[s].produces) continue;
-    if (profile::current_observer) [[unlikely]]
-      run_observed(s);
-    else
-      run_step(s);
-    if (code_) s += plan_.steps[s].together;
+  int s = r.first_step;
+  try {
+    for (; s < r.first_step + r.step_count; ++s) {
+      if (plan_.steps[s].produces) continue;
+      if (current_context.observer) [[unlikely]]
+        run_observed(s);
+      else
+        run_step(s);
+      if (code_) s += plan_.steps[s].together;
+    }
+  } catch (...) {
+    detail::rethrow_from_step(plan_.scope_of(plan_.steps[s]).name, plan_.steps[s].where, work_at(s).name);
   }
 }
 
@@ -223,7 +223,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_kernel(int s) {
 /// Finds how each call is computed, once for each state of the choices.
 TOKAMAX_COMPILED_ONCE void executable::choose() {
   choices_ = {};
-  for (const choice_layer* layer = where_->choices; layer && !choices_.tuner; layer = layer->outer.get())
+  for (const choice_layer* layer = detail::current_choices(); layer && !choices_.tuner; layer = layer->outer.get())
     choices_.tuner = layer->tuner;
   for (int s = 0; s < plan_.step_count; ++s) {
     const plan_step& st = plan_.steps[s];
@@ -247,7 +247,7 @@ TOKAMAX_COMPILED_ONCE void executable::choose() {
     choices_.steps.resize(static_cast<std::size_t>(plan_.step_count));
     choices_.steps[static_cast<std::size_t>(s)] = std::move(found);
   }
-  choices_.state = detail::choices_of(*where_);
+  choices_.state = detail::state_of_choices();
 }
 
 TOKAMAX_COMPILED_ONCE void executable::run_call(int s) {
@@ -288,12 +288,25 @@ TOKAMAX_COMPILED_ONCE kernel_arguments executable::kernel_at(const plan_step& st
 TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
   const plan_step& st = plan_.steps[s];
   if (is_done(st)) return;
-  profile::observer& observer = *profile::current_observer;
+  profile::observer& observer = *current_context.observer;
   std::shared_ptr<time_mark> from = where_->where.mark();
   const std::int64_t begin = observer.now();
   run_step(s);
   const std::int64_t end = observer.now();
   std::shared_ptr<time_mark> until = where_->where.mark();
+  profile::event e = work_at(s);
+  e.scope = plan_.scope_of(st).name;
+  e.device = where_->where.name();
+  e.begin = begin;
+  e.duration = end - begin;
+  e.from = std::move(from);
+  e.until = std::move(until);
+  observer.record(std::move(e));
+}
+
+/// What a step does, without the times.
+TOKAMAX_COMPILED_ONCE profile::event executable::work_at(int s) const {
+  const plan_step& st = plan_.steps[s];
   profile::event e;
   if (st.kind == step_kind::loop) {
     e = detail::work_of(label_of(st), loop_at(s));
@@ -309,13 +322,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
     e.name += " by " + by.name;
     e.outer = by.composed != nullptr;
   }
-  e.scope = plan_.scope_of(st).name;
-  e.device = where_->where.name();
-  e.begin = begin;
-  e.duration = end - begin;
-  e.from = std::move(from);
-  e.until = std::move(until);
-  observer.record(std::move(e));
+  return e;
 }
 
 /// Sets the memory of the bodies of a call, once in each run: buffers of carries that are not updated in place, then the
@@ -346,7 +353,6 @@ TOKAMAX_COMPILED_ONCE body_runs& executable::running_bodies::worker(int number) 
   device& where = code_.where_->where;
   if (!all[at] || &all[at]->where.where != &where) all[at] = std::make_unique<helper>(code_, where);
   helper& h = *all[at];
-  h.where.choices = code_.where_->choices;
   h.code.where_ = &h.where;
   h.code.choices_ = code_.choices_;
   h.bodies = std::make_unique<running_bodies>(h.code, static_cast<int>(&step_ - code_.plan_.steps));

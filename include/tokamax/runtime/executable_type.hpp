@@ -85,6 +85,7 @@ class executable {
     return st.copies && pointers_[at] == pointers_[at + 1];
   }
   void run_observed(int s);
+  profile::event work_at(int s) const;
   loop_arguments loop_at(int s) const;
   loop_label label_of(const plan_step& st) const {
     return plan_.labels ? plan_.labels[st.function] : detail::label_of(plan_, st.function);

@@ -13,8 +13,9 @@
 namespace tokamax {
 
 /// The compiler prints this for a wrong program: what is wrong, what was found and expected, and the file and line of the
-/// call.
-template <fixed_string What, fixed_string Found, fixed_string Expected, fixed_string File, unsigned Line>
+/// call. Then follows the part of the program, such as the path of the layer, if it has a name.
+template <fixed_string What, fixed_string Found, fixed_string Expected, fixed_string File, unsigned Line,
+          fixed_string... Part>
 struct shape_error;
 /// The compiler prints this for an op that has neither a kernel on the device nor a meaning in smaller ops.
 template <fixed_string Op, fixed_string Device>
@@ -237,10 +238,16 @@ struct program : program_trace<F, Args...> {
 
   /// Stops the compiler with a message if the program is wrong.
   static constexpr void check() {
-    if constexpr (!valid) {
+    if constexpr (!valid && traced.error.part.view().empty()) {
       shape_error<detail::fixed<traced.error.what>(), detail::fixed<traced.error.found>(),
                   detail::fixed<traced.error.expected>(), detail::file_of<traced.error.where>(),
                   traced.error.where.line>
+          stop;
+      (void)stop;
+    } else if constexpr (!valid) {
+      shape_error<detail::fixed<traced.error.what>(), detail::fixed<traced.error.found>(),
+                  detail::fixed<traced.error.expected>(), detail::file_of<traced.error.where>(),
+                  traced.error.where.line, detail::fixed<traced.error.part>()>
           stop;
       (void)stop;
     } else if constexpr (plan::planned.error.failed) {

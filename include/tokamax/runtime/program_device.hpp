@@ -3,9 +3,9 @@
 // tested by tests/runtime/eager.cpp
 #pragma once
 
-#include <tokamax/core/scope/use_implementation.hpp>  // eager_implementations
-#include <tokamax/runtime/composed_kernel.hpp>        // how calls are chosen
-#include <tokamax/runtime/traced_program.hpp>         // owned_program
+#include <tokamax/core/context.hpp>             // current_context
+#include <tokamax/runtime/composed_kernel.hpp>  // how calls are chosen
+#include <tokamax/runtime/traced_program.hpp>   // owned_program
 
 #include <algorithm>  // for_each
 
@@ -24,7 +24,9 @@ class program_device : public device {
   std::size_t eager_programs() const { return eager_.size(); }
 
  protected:
-  program_device(std::string name, bool is_host) : device(std::move(name), is_host) { eager_.set_capacity(1024); }
+  program_device(std::string name, bool is_host, int threads = 0) : device(std::move(name), is_host, threads) {
+    eager_.set_capacity(1024);
+  }
   ~program_device() = default;
 
  private:
@@ -63,7 +65,7 @@ void each_number_of(const op& o, const array* in, int n, const std::int64_t* w, 
     if (literal) f(static_cast<std::int64_t>(in[k].literal_bits().value));
   }
   std::for_each(w, w + word_count, f);
-  for (const char c : eager_implementations) f(c);
+  if (const vec<char>* const asked = current_context.implementations) std::for_each(asked->begin(), asked->end(), f);
 }
 
 /// Makes the arrays for the outputs of a graph, for one run of it.
@@ -137,8 +139,8 @@ TOKAMAX_COMPILED_ONCE std::shared_ptr<program_device::eager_program> program_dev
                                                                                            int word_count,
                                                                                            const location& where) {
   graph g;
-  const vec<char>& asked = detail::eager_implementations;
-  g.scope.decisions = g.decided.find_or_add({asked.data(), asked.size()});
+  if (const vec<char>* const asked = current_context.implementations)
+    g.scope.decisions = g.decided.find_or_add({asked->data(), asked->size()});
   vec<array> operands;
   for (int k = 0; k < n; ++k) {
     if (in[k].is_literal())

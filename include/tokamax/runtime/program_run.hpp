@@ -89,8 +89,7 @@ TOKAMAX_COMPILED_ONCE array program_run::make_output(const array_type& type, dev
 class program_work final : public device_work {
  public:
   program_work(std::unique_ptr<program_run> run, run_home home, handle arena)
-      : run_(std::move(run)), home_(std::move(home)), arena_(std::move(arena)), choices_(current_choices) {
-    if (profile::current_observer) observer_ = profile::current_observer->of_queues();
+      : run_(std::move(run)), home_(std::move(home)), arena_(std::move(arena)) {
     for (const handle& h : run_->kept)
       if (h && h->ready) {
         h->ready->retain();
@@ -102,18 +101,16 @@ class program_work final : public device_work {
   }
   void run(execution& where) override {
     for (event* e : before_) e->precede(where.where);  // work of the same queue: this only rethrows its exception
-    const profile::observed_scope observed(observer_.get());
+    const context_scope around(around_.get());
     for (std::byte*& p : run_->inputs) p = where.where.kernel_address(p);
     for (std::byte*& p : run_->outputs) p = where.where.kernel_address(p);
     std::byte* const arena = arena_ ? where.where.kernel_address(arena_->data) : nullptr;
-    where.choices = choices_.get();
     all_steps steps(*run_, arena);
     const bool is_short = run_->code.plan().step_count < few_steps && !run_->code.has_decisions();
-    if (observer_ || choices_ || is_short || run_->code.has_effects())
+    if (current_context.observer || current_context.choices || is_short || run_->code.has_effects())
       steps.run(where);
     else
       where.where.repeat(run_->launches, addresses(arena), where, steps);
-    where.choices = nullptr;
     run_->start(0);
     home_.idle_runs->give(std::move(run_));
   }
@@ -137,17 +134,19 @@ class program_work final : public device_work {
   std::unique_ptr<program_run> run_;
   run_home home_;
   handle arena_;
-  std::shared_ptr<const choice_layer> choices_;  // those of the thread that asked for the run
+  kept_context around_;  // of the thread that asked for the run
   std::vector<event*> before_;
-  std::shared_ptr<profile::observer> observer_;  // of the thread that submitted it
 };
 
 TOKAMAX_COMPILED_ONCE void launch(std::unique_ptr<program_run> run, run_home home, device& where) {
   handle arena;
-  if (const std::size_t bytes = run->code.arena_bytes()) arena = where.allocate(bytes);
+  try {
+    if (const std::size_t bytes = run->code.arena_bytes()) arena = where.allocate(bytes);
+  } catch (const std::bad_alloc& cause) {
+    throw memory_error(cause, "the intermediate values of a program", std::string(where.name()));
+  }
   if (where.is_host()) {
     execution at(where);
-    at.choices = current_choices.get();
     run->code.run(run->inputs.data(), run->outputs.data(), arena ? arena->data : nullptr, at);
     run->literals.clear();
     home.idle_runs->give(std::move(run));

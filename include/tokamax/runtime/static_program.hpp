@@ -5,7 +5,7 @@
 #include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
 #include <tokamax/compiler/freeze.hpp>        // thaw
 #include <tokamax/compiler/verify.hpp>        // verifies_programs
-#include <tokamax/core/trace.hpp>             // ambient_graph, inline_graph
+#include <tokamax/core/trace.hpp>             // current_context.trace, inline_graph
 #include <tokamax/runtime/given_tree.hpp>     // given_tree
 #include <tokamax/runtime/symbol_values.hpp>  // symbol_values
 
@@ -89,7 +89,7 @@ TOKAMAX_COMPILED_ONCE graph* static_program::trace_around(detail::given_trees gi
       graph* t = place.leaf(tree.tree).trace();
       if (t && !t->floating && (!g || t->depth > g->depth)) g = t;
     }
-  return g ? g : ambient_graph;
+  return g ? g : current_context.trace;
 }
 
 TOKAMAX_COMPILED_ONCE void static_program::repeat_in(graph& g, detail::given_trees given, void* result) const {

@@ -107,7 +107,8 @@ constexpr arrays call_back(const F&, const types& results, const arrays& args, b
 /// custom_jvp or custom_vjp.
 ///
 /// shapes  f returns arrays of the types `results`
-/// errors  "callback: result" when the program runs, if a result has another type
+/// errors  "callback: result" when the program runs, if a result has another type. An exception of f reaches the caller as a
+///         tokamax::error that says where in the program it happened; std::rethrow_if_nested throws that of f
 /// source  jax.pure_callback with vmap_method="sequential"
 template <class F>
 constexpr arrays pure_callback(const F& f, const types& results, const arrays& args,

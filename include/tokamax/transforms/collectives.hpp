@@ -53,7 +53,7 @@ inline constexpr op all_gather_p{
 
 namespace detail {
 constexpr graph* graph_around(const array& x) {
-  if (!std::is_constant_evaluated() && ambient_graph) return ambient_graph;
+  if (!std::is_constant_evaluated() && current_context.trace) return current_context.trace;
   return x.trace();
 }
 constexpr array gathered(const char* what, const array& x, std::string_view name, source_line l) {
@@ -117,8 +117,8 @@ constexpr auto pmin(const Tree& x, std::string_view axis_name, source_line l = s
 /// source  jax.lax.axis_index
 constexpr array axis_index(std::string_view axis_name, source_line l = source_line::current()) {
   const axis_attributes w{axis_name, 0};
-  if (!std::is_constant_evaluated() && (!ambient_graph || !ambient_graph->find_axis(axis_name)))
-    reject(ambient_graph, l, "axis_index: axis name", axis_name, "the axis_name of a vmap around it");
+  if (!std::is_constant_evaluated() && (!current_context.trace || !current_context.trace->find_axis(axis_name)))
+    reject(current_context.trace, l, "axis_index: axis name", axis_name, "the axis_name of a vmap around it");
   return bind(described<axis_index_p>(), {}, w, l);
 }
 

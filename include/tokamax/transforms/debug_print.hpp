@@ -73,8 +73,8 @@ constexpr graph* trace_of_line(const arrays& in) {
   handle owner;
   graph* const of_operands = trace_of(in.data(), in.count(), owner);
   if (std::is_constant_evaluated() || of_operands == nullptr) return of_operands;
-  for (graph* around = ambient_graph; around != nullptr; around = around->parent)
-    if (around == of_operands) return ambient_graph;
+  for (graph* around = current_context.trace; around != nullptr; around = around->parent)
+    if (around == of_operands) return current_context.trace;
   return of_operands;
 }
 }  // namespace detail

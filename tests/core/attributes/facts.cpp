@@ -91,7 +91,7 @@ inline constexpr op twice_p{
 bool same_bits(const array& a, const array& b) { return difference({to_value(a)}, {to_value(b)}, 0).empty(); }
 
 array twice(const array& x) {
-  graph& g = *ambient_graph;
+  graph& g = *current_context.trace;
   vec<body_index> bodies;
   for (const double factor : {2.0, 3.0}) {
     graph body;

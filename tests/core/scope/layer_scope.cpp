@@ -164,3 +164,18 @@ TEST_CASE("each product of a GPT's step is recorded with the path of its layer, 
   CHECK(products_of_step(late, tk::jit(step, tk::cpu)) == expected);
   CHECK(products_of_step(late, tk::jit(step, tk::far_device(1))) == expected);
 }
+
+TEST_CASE("a shape that does not fit is refused with the path of the layer, and the line") {
+  struct wrong {
+    std::vector<tk::nn::linear> layers{{3, 4}, {5, 2}};
+    array operator()(array x) const {
+      for (const tk::nn::linear& l : layers) x = l(x);
+      return x;
+    }
+  };
+  const auto apply = [](const wrong& f, const array& x) { return f(x); };
+  const wrong f = tk::init<wrong>(tk::random::key(0));
+  CHECK_THROWS_WITH(tk::jit(apply, tk::cpu)(f, tk::ones({2, 3})),
+                    contains("matmul: inner extents") && contains("(layers[1], ") && contains("layer_scope.cpp:"));
+  CHECK_THROWS_WITH(f(tk::ones({2, 3})), contains("matmul: inner extents") && !contains("layers[1]"));
+}

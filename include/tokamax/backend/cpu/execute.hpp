@@ -23,7 +23,7 @@ namespace tokamax::detail {
 class cpu_device final : public program_device {
  public:
   explicit cpu_device(int threads = 0)
-      : program_device(threads == 0 ? "cpu" : "cpu(" + std::to_string(threads) + ")", true), threads_(threads) {}
+      : program_device(threads == 0 ? "cpu" : "cpu(" + std::to_string(threads) + ")", true, threads) {}
   handle allocate(std::size_t bytes) override { return handle(buffer_pool::instance().allocate(bytes)); }
   void write(buffer_block& to, std::size_t at, const std::byte* from, std::size_t bytes) override {
     std::copy_n(from, bytes, to.data + at);
@@ -37,11 +37,9 @@ class cpu_device final : public program_device {
     return nullptr;
   }
   void synchronize() override {}
-  int begin_work() override { return cpu_backend::detail::set_own_threads(threads_); }
-  void end_work(int before) noexcept override { cpu_backend::detail::set_own_threads(before); }
   /// Its instructions and threads: "cpu avx512, 2 threads".
   std::string kind() const override {
-    const int threads = threads_ > 0 ? threads_ : cpu_backend::num_threads();
+    const int own = device::threads(), threads = own > 0 ? own : cpu_backend::num_threads();
     std::string isa = "other";
   #if defined(__x86_64__)
     isa = cpu_backend::features().avx512f ? "avx512" : cpu_backend::features().x86_64_v3 ? "avx2" : "sse4";
@@ -49,9 +47,6 @@ class cpu_device final : public program_device {
     return "cpu " + isa + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   }
   const kernel_table& kernels() const override { return kernel_table_of<cpu_tag>(); }
-
- private:
-  int threads_;
 };
 
   #if !defined(TOKAMAX_INSTANTIATE_KERNELS)

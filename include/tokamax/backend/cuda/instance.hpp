@@ -51,7 +51,7 @@ inline device_pointer instance::new_memory(std::size_t bytes, stream s) {
     use();
     result = allocate_now();
   }
-  if (result == driver_out_of_memory) throw std::bad_alloc();
+  if (result == driver_out_of_memory) throw no_memory(bytes);
   if (result != driver_success) driver_.check(result, "allocation of", (std::to_string(bytes) + " bytes").c_str());
   return p;
 }

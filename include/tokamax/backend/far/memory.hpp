@@ -13,7 +13,6 @@
 #include <cstring>  // strerror
 #include <map>      // map
 #include <mutex>    // mutex
-#include <new>      // bad_alloc
 
 namespace tokamax::detail {
 
@@ -45,7 +44,7 @@ class far_memory {
       used_ += size;
       return closed_ + at;
     }
-    throw std::bad_alloc();
+    throw no_memory(bytes);
   }
   /// Makes a range free again, joined with the free ranges before and behind it.
   void release(std::byte* p, std::size_t bytes) noexcept {

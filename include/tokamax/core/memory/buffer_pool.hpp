@@ -9,6 +9,7 @@
 #include <cstdint>  // uint64_t
 
 #if defined(TOKAMAX_COMPILED_ONCE)
+  #include <tokamax/base/error.hpp>                // no_memory
   #include <tokamax/core/memory/fork_mutexes.hpp>  // fork_mutexes
 
   #if defined(__linux__)
@@ -20,7 +21,7 @@
   #include <bit>        // bit_width
   #include <cstdlib>    // aligned_alloc, free
   #include <mutex>      // lock_guard
-  #include <new>        // bad_alloc
+  #include <new>        // placement new
   #include <utility>    // exchange
 #endif
 
@@ -179,7 +180,7 @@ TOKAMAX_COMPILED_ONCE buffer_pool& buffer_pool::instance() {
   return *pool;
 }
 TOKAMAX_COMPILED_ONCE buffer_block* buffer_pool::allocate(std::size_t bytes) {
-  if (bytes > most_bytes) throw std::bad_alloc();
+  if (bytes > most_bytes) throw no_memory(bytes);
   const int c = size_class(bytes);
   const std::size_t capacity = class_bytes(c);
   if (capacity <= most_of_block)
@@ -197,7 +198,7 @@ TOKAMAX_COMPILED_ONCE buffer_block* buffer_pool::allocate(std::size_t bytes) {
   if (raw == nullptr) {
     trim();
     raw = detail::system_memory(header + capacity);
-    if (raw == nullptr) throw std::bad_alloc();
+    if (raw == nullptr) throw no_memory(bytes);
   }
   const std::lock_guard lock(fork_mutexes::of_pool());
   ++from_system_;

@@ -7,15 +7,34 @@
 #include <tokamax/base/requirements.hpp>  // checked before all else
 
 #include <array>    // array
+#include <atomic>   // atomic
+#include <chrono>   // microseconds
 #include <cstddef>  // size_t
 #include <cstdint>  // uint64_t, uintptr_t
 #include <mutex>    // mutex
+#include <thread>   // yield
 
 #if defined(__unix__) || defined(__APPLE__)
   #include <pthread.h>  // pthread_atfork
 #endif
 
 namespace tokamax {
+
+/// A mutex for a few instructions. It costs less than std::mutex where threads seldom meet.
+class short_mutex {
+ public:
+  void lock() noexcept {
+    for (int tries = 0; held_.exchange(true, std::memory_order_acquire); ++tries)
+      if (tries < 64)
+        std::this_thread::yield();
+      else  // the thread that holds it may have a lower priority
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  void unlock() noexcept { held_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> held_ = false;
+};
 
 /// The mutexes of program tables and of the buffer pool. fork() waits until nobody holds one of them, so that the child
 /// finds them free. They must protect short sections only, which wait for nothing else. A section of a program table may
@@ -27,7 +46,7 @@ class fork_mutexes {
     return all().tables_[reinterpret_cast<std::uintptr_t>(owner) / 64 % tables];
   }
   static std::mutex& of_pool() { return all().pool_; }
-  static std::mutex& of_pool_part(std::size_t k) { return all().parts_[k].mutex; }
+  static short_mutex& of_pool_part(std::size_t k) { return all().parts_[k].mutex; }
   static constexpr std::size_t pool_parts = 16;
   /// How often the process was forked on the way to this one.
   static std::uint64_t forks() { return all().forks_; }
@@ -63,7 +82,7 @@ class fork_mutexes {
   }
 
   struct alignas(64) part {
-    std::mutex mutex;
+    short_mutex mutex;
   };
   std::array<std::mutex, tables> tables_;
   std::array<part, pool_parts> parts_;

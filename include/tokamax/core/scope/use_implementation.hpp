@@ -35,9 +35,6 @@ struct implementation_names {
 };
 
 namespace detail {
-/// The implementations that eager ops of this thread are asked to use, as decisions have them.
-inline thread_local vec<char> eager_implementations;
-
 constexpr bool is_word(std::string_view name) {
   for (const char c : name)
     if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_')) return false;
@@ -72,17 +69,16 @@ class use_implementation {
       before_ = graph_->scope.decisions;
       graph_->scope.decisions = graph_->decided.join(text, graph_->decided.implementations(before_));
     } else if (!std::is_constant_evaluated()) {
-      eager_ = true;
-      vec<char>& all = detail::eager_implementations;
-      eager_before_ = all;
-      all = asked;
-      if (!eager_before_.empty()) all.push_back(';');
-      for (const char c : eager_before_) all.push_back(c);
+      eager_ = asked;
+      eager_before_ = std::exchange(current_context.implementations, &eager_);
+      if (!eager_before_) return;
+      eager_.push_back(';');
+      for (const char c : *eager_before_) eager_.push_back(c);
     }
   }
   constexpr ~use_implementation() {
     if (graph_) graph_->scope.decisions = before_;
-    if (eager_) detail::eager_implementations = eager_before_;
+    if (!eager_.empty()) current_context.implementations = eager_before_;
   }
   use_implementation(const use_implementation&) = delete;
 
@@ -103,8 +99,8 @@ class use_implementation {
 
   graph* graph_;
   int before_ = 0;
-  bool eager_ = false;
-  vec<char> eager_before_{};
+  vec<char> eager_{};  // for eager ops: what is asked here, and around
+  const vec<char>* eager_before_ = nullptr;
 };
 
 }  // namespace tokamax

@@ -24,7 +24,7 @@ constexpr array layer_norm(const array& x, const array& scale, const array& offs
                            source_line l = source_line::current()) {
   const auto body = [e = static_cast<float>(o.epsilon)](const auto&, const auto& in, const auto& s, const auto& t,
                                                         const auto& out) {
-    const array v = astype(in.get(), f32), c = v - mean(v, {.axis = {1}, .keepdims = true});
+    const array c = tokamax::detail::less_mean(astype(in.get(), f32), {.axis = {1}, .keepdims = true});
     const array rstd = rsqrt(mean(square(c), {.axis = {1}, .keepdims = true}) + e);
     out.set(astype(c * rstd * astype(s.get(), f32) + astype(t.get(), f32), out.dtype()));
   };

@@ -33,7 +33,7 @@ constexpr std::int64_t steps_between(Start start, Stop stop, Step step) {
 /// May a bound be a dynamic extent, or computed from one? A call outside of traces has none of these.
 template <arithmetic T>
 constexpr bool may_be_dynamic(T v) {
-  if (!std::is_constant_evaluated() && !(ambient_graph && ambient_graph->dynamic)) return false;
+  if (!std::is_constant_evaluated() && !(current_context.trace && current_context.trace->dynamic)) return false;
   return v < T{} && static_cast<double>(v) < -0x1p48 && static_cast<double>(v) >= -0x1p63;
 }
 }  // namespace detail

@@ -3,7 +3,7 @@
 // tested by tests/numpy/indexing.cpp
 #pragma once
 
-#include <tokamax/lax/index_observer.hpp>               // index_observer
+#include <tokamax/core/context.hpp>                     // current_context
 #include <tokamax/lax/reverse.hpp>                      // reverse
 #include <tokamax/numpy/indexing/index_expression.hpp>  // index_expression
 
@@ -179,7 +179,8 @@ constexpr void add_positions(index_places& out, const axis_index& a, array i, co
   if (a.what != index_expression::kind::range) {
     const array lowest = no_place(i.dtype());  // marks the missing elements of masks
     i = select(logical_and(i < number(0), i != lowest), i + number(n), i);
-    if (!std::is_constant_evaluated() && index_observer) index_observer(i, a.axis, n, where);
+    if (!std::is_constant_evaluated() && current_context.index_observer)
+      current_context.index_observer(i, a.axis, n, where);
     if (mode == index_mode::clip) {
       i = maximum(minimum(i, number(n - 1)), number(0));
     } else if (mode != index_mode::promise_in_bounds) {

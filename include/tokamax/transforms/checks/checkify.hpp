@@ -4,7 +4,7 @@
 // umbrella: no (a tool to look for mistakes)
 #pragma once
 
-#include <tokamax/lax/index_observer.hpp>            // index_observer
+#include <tokamax/core/context.hpp>                  // context_part
 #include <tokamax/transforms/arguments.hpp>          // as_argument
 #include <tokamax/transforms/checks/check_pass.hpp>  // check_pass
 
@@ -16,9 +16,7 @@ namespace detail {
 /// While it exists, functions that are traced on this thread note the indices that they are given.
 class noted_indices {
  public:
-  explicit noted_indices(bool wanted) : before_(index_observer) { index_observer = wanted ? note : nullptr; }
-  ~noted_indices() { index_observer = before_; }
-  noted_indices(const noted_indices&) = delete;
+  explicit noted_indices(bool wanted) : scope_(wanted ? note : nullptr) {}
 
  private:
   static void note(const array& indices, int axis, std::int64_t size, location where) {
@@ -28,7 +26,7 @@ class noted_indices {
     for (const array& v : c.values) in.push_back(v);
     bind_all(check_p, in.data(), in.count(), pack(check_attributes{check_kind::index, "index"}), where);
   }
-  index_observer_function before_;
+  context_part<&context::index_observer> scope_;
 };
 }  // namespace detail
 

@@ -14,7 +14,7 @@ namespace tokamax {
 
 namespace cpu_backend::detail {
 
-/// Names scratch memory for a sum, a mean and a reciprocal deviation of each column.
+/// Names scratch memory for a sum, a mean in two parts and a reciprocal deviation of each column.
 struct norm_across_sums;
 
 /// totals[j] = sum over c < C of term(c, j, lanes). Sums of 128 terms are added up, so that errors do not grow with C.
@@ -43,25 +43,28 @@ void layer_norm_across(const shape& s, const T* x, const float* scale, const flo
     const std::int64_t start = entry * terms * row + first;
     const T* const from = x + start;
     T* const to = y + start;
-    float* const part = scratch<norm_across_sums>(3 * cols);
-    float *const mean = part + cols, *const rstd = mean + cols;
+    float* const part = scratch<norm_across_sums>(4 * cols);
+    float *const mean = part + cols, *const rest = mean + cols, *const rstd = rest + cols;
     sum_across(terms, count, mean, part,
                [=](std::int64_t c, std::int64_t j, auto lanes) { return lanes(from + c * row + j); });
     for (std::int64_t j = 0; j < count; ++j) mean[j] /= static_cast<float>(terms);
-    // What the sum of many terms far from zero has rounded off is the mean of the differences.
-    sum_across(terms, count, rstd, part,
+    // What the sum of many terms far from zero has rounded off is the mean of the differences. It stays apart from the mean,
+    // which has no digits for it.
+    sum_across(terms, count, rest, part,
                [=](std::int64_t c, std::int64_t j, auto lanes) { return lanes(from + c * row + j) - lanes(mean + j); });
-    for (std::int64_t j = 0; j < count; ++j) mean[j] += rstd[j] / static_cast<float>(terms);
+    for (std::int64_t j = 0; j < count; ++j) rest[j] /= static_cast<float>(terms);
+    const auto centred = [=](std::int64_t c, std::int64_t j, auto lanes) {
+      return lanes(from + c * row + j) - lanes(mean + j) - lanes(rest + j);
+    };
     sum_across(terms, count, rstd, part, [=](std::int64_t c, std::int64_t j, auto lanes) {
-      const f32v d = lanes(from + c * row + j) - lanes(mean + j);
+      const f32v d = centred(c, j, lanes);
       return d * d;
     });
     for (std::int64_t j = 0; j < count; ++j) rstd[j] = 1.0f / std::sqrt(rstd[j] / static_cast<float>(terms) + epsilon);
     for (std::int64_t c = 0; c < terms; ++c) {
       const f32v factor(scale[c]), summand(offset[c]);
       for_vectors(count, [=](std::int64_t j, auto lanes) {
-        const f32v x_hat = (lanes(from + c * row + j) - lanes(mean + j)) * lanes(rstd + j);
-        lanes.put(to + c * row + j, x_hat * factor + summand);
+        lanes.put(to + c * row + j, centred(c, j, lanes) * lanes(rstd + j) * factor + summand);
       });
     }
   });

@@ -6,7 +6,7 @@
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
 
 #include <algorithm>  // min, max, fill_n
-#include <cmath>      // sqrt
+#include <cmath>      // isfinite, sqrt
 #include <cstdint>    // int64_t
 
 namespace tokamax::cpu_backend {
@@ -15,6 +15,7 @@ namespace detail {
 
 struct row_statistics {
   float mean, rstd;
+  float rest;  // the mean less its float, times -rstd: (x - mean) * rstd + rest loses no digit far from zero
 };
 
 // Joins the moments of two parts of a row: d is the difference of their means, n and m are the numbers of their columns.
@@ -24,9 +25,28 @@ struct joined {
   double squares() const noexcept { return d * d * (n * (m / (n + m))); }  // to be added to the squares of both parts
 };
 
+// The mean of a part of a row. Far from zero a float has too few digits for it, so the sum is that of the differences from an
+// element, and the mean of the differences from the float is kept, too.
+struct part_mean {
+  float near;
+  double exact;
+  double rest() const noexcept { return exact - static_cast<double>(near); }
+};
 template <class T>
-[[gnu::always_inline]] inline float mean_of(const T* x, std::int64_t cols) noexcept {
-  return sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j); }) / static_cast<float>(cols);
+[[gnu::always_inline]] inline part_mean mean_of(const T* x, std::int64_t cols) noexcept {
+  const double part = 1.0 / static_cast<double>(cols);  // does not wait for the row
+  const float origin = static_cast<float>(x[0]);
+  const f32v from(origin);
+  const float sum = sum_row(cols, [=](std::int64_t j, auto lanes) { return lanes(x + j, origin) - from; });
+  const double mean = static_cast<double>(origin) + static_cast<double>(sum) * part;
+  return {static_cast<float>(mean), mean};
+}
+
+inline row_statistics statistics_from(double mean, double squares, std::int64_t cols, float epsilon) noexcept {
+  const double part = 1.0 / static_cast<double>(cols);
+  const float near = static_cast<float>(mean);
+  const float rstd = 1.0f / std::sqrt(static_cast<float>(squares * part) + epsilon);
+  return {near, rstd, static_cast<float>(static_cast<double>(near) - mean) * rstd};
 }
 
 // The mean and 1 / sqrt(var + epsilon) of a row; if it is not centred, the mean is 0. Each block of the row is read for its
@@ -37,23 +57,23 @@ template <bool Centred, class T>
   double mean = 0, squares = 0;
   for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
     const T* const block = x + first;
-    const float block_mean = Centred ? mean_of(block, count) : 0.0f;
-    const f32v m(block_mean);
+    const part_mean part = Centred ? mean_of(block, count) : part_mean{};
+    const f32v m(part.near);
     squares += static_cast<double>(sum_row(count, [=](std::int64_t j, auto lanes) {
       fetch_ahead(block + j);
-      const f32v centred = lanes(block + j, block_mean) - m;
+      const f32v centred = lanes(block + j, part.near) - m;
       return centred * centred;
     }));
+    squares -= part.rest() * part.rest() * static_cast<double>(count);
     if (first == 0) {
-      mean = static_cast<double>(block_mean);
+      mean = part.exact;
     } else if (Centred) {
-      const joined both{static_cast<double>(block_mean) - mean, static_cast<double>(count), static_cast<double>(first)};
+      const joined both{part.exact - mean, static_cast<double>(count), static_cast<double>(first)};
       mean += both.mean();
       squares += both.squares();
     }
   });
-  return {static_cast<float>(mean),
-          1.0f / std::sqrt(static_cast<float>(squares / static_cast<double>(cols)) + epsilon)};
+  return statistics_from(mean, squares, cols, epsilon);
 }
 
 template <bool Centred, class T>
@@ -62,21 +82,20 @@ void norm_forward(std::int64_t rows, std::int64_t cols, const T* x, const float*
   for_written_rows(rows, cols, passes_caches(rows, cols, y, x), [=](std::int64_t r, auto whole) {
     const T* const from = x + r * cols;
     T* const to = y + r * cols;
-    const auto [mean, rstd] = statistics_of<Centred>(from, cols, epsilon);
-    const f32v m(mean), s(rstd);
+    const row_statistics row = statistics_of<Centred>(from, cols, epsilon);
+    const f32v mean(row.mean), rstd(row.rstd), rest(row.rest);
     for_vectors<decltype(whole)>(cols, [&](std::int64_t j, auto lanes) {
-      const f32v x_hat = (lanes(from + j) - m) * s;
       if constexpr (Centred) {
+        const f32v x_hat = fma(lanes(from + j) - mean, rstd, rest);
         lanes.put(to + j, fma(x_hat, lanes(scale + j), lanes(offset + j)));
       } else {
-        lanes.put(to + j, x_hat * lanes(scale + j));
+        lanes.put(to + j, lanes(from + j) * rstd * lanes(scale + j));
       }
     });
   });
 }
 
-struct row_gradients {
-  float mean, rstd;
+struct row_gradients : row_statistics {
   float g, g_x;  // mean(g), mean(g * x_hat)
 };
 
@@ -88,32 +107,31 @@ template <bool Centred, class T>
   for_blocks(cols, [&](std::int64_t first, std::int64_t count) {
     const T *const block = x + first, *const block_dy = dy + first;
     const float* const block_scale = scale + first;
-    const float block_mean = Centred ? mean_of(block, count) : 0.0f;
-    const f32v m(block_mean);
+    const part_mean part = Centred ? mean_of(block, count) : part_mean{};
+    const f32v m(part.near);
     const auto sums = sums_row<3>(count, [=](std::int64_t j, auto lanes) {
       fetch_ahead(block + j);
       fetch_ahead(block_dy + j);
-      const f32v centred = lanes(block + j, block_mean) - m, g = lanes(block_dy + j) * lanes(block_scale + j);
+      const f32v centred = lanes(block + j, part.near) - m, g = lanes(block_dy + j) * lanes(block_scale + j);
       return std::array{centred * centred, g * centred, g};
     });
-    const auto block_squares = static_cast<double>(sums[0]), block_gx = static_cast<double>(sums[1]),
-               block_g = static_cast<double>(sums[2]);
+    const double block_g = static_cast<double>(sums[2]), of_rest = part.rest() * block_g;
+    const double block_gx = static_cast<double>(sums[1]) - (std::isfinite(of_rest) ? of_rest : 0.0);
     if (Centred && first > 0) {
-      const joined both{static_cast<double>(block_mean) - mean, static_cast<double>(count), static_cast<double>(first)};
+      const joined both{part.exact - mean, static_cast<double>(count), static_cast<double>(first)};
       mean += both.mean();
       squares += both.squares();
       sum_gx += (both.d - both.mean()) * block_g - both.mean() * sum_g;
     } else {
-      mean = static_cast<double>(block_mean);
+      mean = part.exact;
     }
-    squares += block_squares;
+    squares += static_cast<double>(sums[0]) - part.rest() * part.rest() * static_cast<double>(count);
     sum_gx += block_gx;
     sum_g += block_g;
   });
   const double n = static_cast<double>(cols);
-  const float rstd = 1.0f / std::sqrt(static_cast<float>(squares / n) + epsilon);
-  return {static_cast<float>(mean), rstd, Centred ? static_cast<float>(sum_g / n) : 0.0f,
-          static_cast<float>(sum_gx / n) * rstd};
+  const row_statistics row = statistics_from(mean, squares, cols, epsilon);
+  return {row, Centred ? static_cast<float>(sum_g / n) : 0.0f, static_cast<float>(sum_gx / n) * row.rstd};
 }
 
 // dx of some rows from their moments, and their contribution to the column sums, which are read and written once for all
@@ -121,11 +139,12 @@ template <bool Centred, class T>
 template <bool Centred, class Whole, int Rows, class T>
 void write_gradients(std::int64_t cols, const T* x, const float* scale, const T* dy, const row_gradients* row, T* dx,
                      float* scale_sum, float* offset_sum) noexcept {
-  f32v mean[Rows], rstd[Rows], shift[Rows], slope[Rows];
+  f32v mean[Rows], rstd[Rows], rest[Rows], shift[Rows], slope[Rows];
 #pragma GCC unroll 4
   for (int k = 0; k < Rows; ++k) {
     mean[k] = f32v(row[k].mean);
     rstd[k] = f32v(row[k].rstd);
+    rest[k] = f32v(row[k].rest);
     shift[k] = f32v(-row[k].rstd * row[k].g);
     slope[k] = f32v(-row[k].rstd * row[k].g_x);
   }
@@ -135,7 +154,8 @@ void write_gradients(std::int64_t cols, const T* x, const float* scale, const T*
     if constexpr (Centred) to_offset = lanes(offset_sum + j);
 #pragma GCC unroll 4
     for (int k = 0; k < Rows; ++k) {
-      const f32v d = lanes(dy + k * cols + j), x_hat = (lanes(x + k * cols + j) - mean[k]) * rstd[k];
+      const f32v d = lanes(dy + k * cols + j), far = lanes(x + k * cols + j) - mean[k];
+      const f32v x_hat = Centred ? fma(far, rstd[k], rest[k]) : far * rstd[k];
       to_scale = fma(d, x_hat, to_scale);
       to_offset = to_offset + d;
       lanes.put(dx + k * cols + j, fma(d * factor, rstd[k], fma(x_hat, slope[k], shift[k])));
@@ -207,7 +227,7 @@ void norm_backward(std::int64_t rows, std::int64_t cols, const T* x, const float
 ///   y = (x - mean(x)) / sqrt(var(x) + epsilon) * scale + offset
 ///
 /// shapes  x, y [rows, cols] dense, scale, offset [cols]; y may be x
-/// dtypes  T is float or bfloat16, computed in f32; mean first, then the variance of the centred row
+/// dtypes  T is float or bfloat16, computed in f32 but for the moments of a row; mean first, then the variance of the centred row
 /// source  Ba, Kiros, Hinton 2016, arXiv:1607.06450, eq. 3-4
 template <class T>
 void layer_norm(std::int64_t rows, std::int64_t cols, const T* x, const float* scale, const float* offset,

@@ -9,6 +9,7 @@
 #include <cstdint>  // int64_t
 
 #if defined(TOKAMAX_COMPILED_ONCE)
+  #include <tokamax/core/context.hpp>              // context_of_helpers
   #include <tokamax/core/memory/step_scratch.hpp>  // step_scratch
 
   #include <algorithm>     // min
@@ -20,7 +21,6 @@
   #include <new>           // placement new
   #include <system_error>  // system_error
   #include <thread>        // thread
-  #include <utility>       // exchange
 
   #if defined(__unix__) || defined(__APPLE__)
     #include <pthread.h>  // pthread_atfork, pthread_sigmask
@@ -40,11 +40,9 @@ namespace detail {
 ///
 /// errors  the first exception of a chunk is thrown again here; chunks that nobody has begun by then are left out
 void run_chunks(int threads, std::int64_t n, void (*chunk)(void* f, std::int64_t i), void* f);
-/// How many threads the loops of the calling thread have: 1 if it works on a chunk of a loop, what `set_own_threads` said
-/// last, or 0 for the limit of the process.
+/// How many threads the loops of the calling thread have: 1 if it works on a chunk of a loop, what its context says, or 0 for
+/// the limit of the process.
 int own_threads() noexcept;
-/// Sets that for the calling thread, and returns the number before; 0: the limit of the process.
-int set_own_threads(int threads) noexcept;
 /// Is the calling thread at work on a chunk of a loop that has several threads?
 bool within_loop() noexcept;
 /// Number of the calling thread in the loop that it works on, 0 outside.
@@ -66,6 +64,8 @@ inline std::atomic<int> thread_limit{0};  // of the process; 0: default_threads
 /// limit of the process have so many threads together; one that begins when all are busy runs on its caller. A thread that
 /// has a number of its own gets so many, whatever others do. A loop that begins inside a chunk runs on its caller.
 ///
+/// Workers have the context of the thread whose loop they help with.
+///
 /// Workers are made when a loop first needs them, and block all signals. They live as long as the process, and nothing is
 /// destroyed at its end. A child made by fork() starts without workers and makes its own.
 class thread_pool {
@@ -80,7 +80,7 @@ class thread_pool {
     busy_threads mine(busy_);
     if (threads > 1 && !within()) {
       const int others = mine.begin();
-      if (own() == 0) threads = std::min(threads, limit() - others);
+      if (current_context.threads == 0) threads = std::min(threads, limit() - others);
       if (threads > 1 && run_by_team(threads, n, chunk, f, mine)) return;
     }
     for (std::int64_t i = 0; i < n; ++i) chunk(f, i);
@@ -89,10 +89,6 @@ class thread_pool {
   static bool& within() noexcept {
     static constinit thread_local bool yes = false;
     return yes;
-  }
-  static int& own() noexcept {
-    static constinit thread_local int threads = 0;
-    return threads;
   }
   static int& thread_index() noexcept {
     static constinit thread_local int number = 0;
@@ -125,6 +121,7 @@ class thread_pool {
     int threads = 1;
     void (*run)(void*, std::int64_t) = nullptr;
     void* f = nullptr;
+    context around;                                     // of the workers
     team* next = nullptr;                               // in the list of idle teams
     std::array<std::uint16_t, most_threads> members{};  // workers, from 1 on
     std::array<chunk_range, most_threads> ranges;
@@ -203,6 +200,7 @@ class thread_pool {
     t.threads = threads = 1 + workers;
     t.run = chunk;
     t.f = f;
+    t.around = context_of_helpers();
     for (int k = 0; k < threads; ++k) {
       t.ranges[index(k)].next.store(n * k / threads, std::memory_order_relaxed);
       t.ranges[index(k)].end = n * (k + 1) / threads;
@@ -329,7 +327,10 @@ class thread_pool {
       if (!self.state.compare_exchange_strong(state, state + entered, std::memory_order_acquire)) continue;
       team& t = *reinterpret_cast<team*>(state);
       thread_index() = self.number;
-      help(t, self.number);
+      {
+        const context_scope scope(t.around);
+        help(t, self.number);
+      }
       self.state.store(0, std::memory_order_release);
       if (t.inside.fetch_sub(1, std::memory_order_release) == (owner_sleeps | 1)) t.inside.notify_one();
     }
@@ -371,8 +372,7 @@ namespace detail {
 TOKAMAX_COMPILED_ONCE void run_chunks(int threads, std::int64_t n, void (*chunk)(void* f, std::int64_t i), void* f) {
   thread_pool::instance().run(threads, n, chunk, f);
 }
-TOKAMAX_COMPILED_ONCE int own_threads() noexcept { return thread_pool::within() ? 1 : thread_pool::own(); }
-TOKAMAX_COMPILED_ONCE int set_own_threads(int threads) noexcept { return std::exchange(thread_pool::own(), threads); }
+TOKAMAX_COMPILED_ONCE int own_threads() noexcept { return thread_pool::within() ? 1 : current_context.threads; }
 TOKAMAX_COMPILED_ONCE bool within_loop() noexcept { return thread_pool::within(); }
 TOKAMAX_COMPILED_ONCE int number_in_loop() noexcept { return thread_pool::thread_index(); }
 TOKAMAX_COMPILED_ONCE int default_threads() noexcept { return thread_pool::default_threads(); }

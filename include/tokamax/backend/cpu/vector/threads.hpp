@@ -3,11 +3,12 @@
 #pragma once
 
 #include <tokamax/backend/cpu/vector/thread_pool.hpp>  // run_chunks
+#include <tokamax/base/error.hpp>                      // no_memory
+#include <tokamax/core/context.hpp>                    // context_part
 #include <tokamax/core/memory/step_scratch.hpp>        // lent_memory
 
 #include <algorithm>  // min
 #include <cstdint>    // int64_t
-#include <new>        // bad_alloc
 
 namespace tokamax::cpu_backend {
 
@@ -33,15 +34,10 @@ inline void set_num_threads(int n) noexcept {
 /// and others do; 0: changes nothing.
 class thread_team {
  public:
-  explicit thread_team(int threads) noexcept : before_(threads > 0 ? detail::set_own_threads(threads) : unchanged) {}
-  thread_team(const thread_team&) = delete;
-  ~thread_team() {
-    if (before_ != unchanged) detail::set_own_threads(before_);
-  }
+  explicit thread_team(int threads) noexcept : scope_(threads > 0 ? threads : current_context.threads) {}
 
  private:
-  static constexpr int unchanged = -1;
-  int before_;
+  context_part<&context::threads> scope_;
 };
 
 /// Number of the calling thread inside parallel_for, 0 outside.
@@ -82,8 +78,8 @@ lent_memory& scratch_of() noexcept {
 /// errors  std::bad_alloc when memory is exhausted
 template <class Tag, class T = float>
 T* scratch(std::int64_t count) {
-  if (count > (std::int64_t{1} << 56) / static_cast<std::int64_t>(sizeof(T)))
-    throw std::bad_alloc();           // beyond addresses
+  if (count > (std::int64_t{1} << 56) / static_cast<std::int64_t>(sizeof(T)))  // beyond addresses
+    throw no_memory(static_cast<std::size_t>(count));
   constexpr std::size_t behind = 64;  // kernels may read one vector behind the used part, as in arenas
   return reinterpret_cast<T*>(detail::scratch_of<Tag>().grow(static_cast<std::size_t>(count) * sizeof(T) + behind));
 }

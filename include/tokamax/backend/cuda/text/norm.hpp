@@ -35,17 +35,19 @@ void norm_forward(const norm_data& d) {
     x.stay_narrow();
     mean = sum[0] / count;
   }
-  f32 squares[1] = {};
+  f32 moments[2] = {};  // sums of squares, and of the differences, whose mean is what rounding has taken from the mean
   each_vector<Group, W, V>(d.columns, [&](int k, i64) {
 #pragma unroll
     for (int i = 0; i < W; ++i) {
       const f32 far = widen<T>(x.kept[k].x[i]) - mean;
-      squares[0] += far * far;
+      moments[0] += far * far;
+      if constexpr (Centred) moments[1] += far;
     }
   });
-  group_sums<Group, 1>(squares);
+  group_sums<Group, 1>(moments);
   x.stay_narrow();
-  const f32 rstd = 1.0f / sqrtf(squares[0] / count + float_of((u32)d.epsilon));
+  const f32 rest = moments[1] / count;
+  const f32 rstd = 1.0f / sqrtf((moments[0] - rest * moments[1]) / count + float_of((u32)d.epsilon));
   T* const out = (T*)d.out + row * d.columns;
   each_vector<Group, W, V>(d.columns, [&](int k, i64 c) {
     const pack<P, W> scale = *(const pack<P, W>*)((const P*)d.scale + c);
@@ -54,7 +56,7 @@ void norm_forward(const norm_data& d) {
     pack<T, W> y;
 #pragma unroll
     for (int i = 0; i < W; ++i) {
-      const f32 scaled = (widen<T>(x.kept[k].x[i]) - mean) * rstd * (f32)widen<P>(scale.x[i]);
+      const f32 scaled = (widen<T>(x.kept[k].x[i]) - mean - rest) * rstd * (f32)widen<P>(scale.x[i]);
       y.x[i] = narrow<T>(Centred ? scaled + (f32)widen<P>(offset.x[i]) : scaled);
     }
     *(pack<T, W>*)(out + c) = y;
@@ -92,7 +94,7 @@ struct norm_gradient {
       x.stay_narrow(), ct.stay_narrow();
       means[0] /= count, means[1] /= count;
     }
-    f32 products[2] = {};  // of x less its mean with itself and with g
+    f32 products[3] = {};  // of x less its mean with itself, with g and with 1
     each_vector<Group, W, V>(d.columns, [&](int k, i64 c) {
       const pack<P, W> s = *(const pack<P, W>*)(scale + c);
 #pragma unroll
@@ -100,18 +102,22 @@ struct norm_gradient {
         const f32 far = widen<T>(x.kept[k].x[i]) - means[0];
         products[0] += far * far;
         products[1] += far * (widen<T>(ct.kept[k].x[i]) * (f32)widen<P>(s.x[i]));
+        if constexpr (Centred) products[2] += far;
       }
     });
     group_sums<Group, 1>(products);
     x.stay_narrow(), ct.stay_narrow();
-    const f32 rstd = 1.0f / sqrtf(products[0] / count + float_of((u32)d.epsilon)), along = products[1] * rstd / count;
+    const f32 rest = products[2] / count;  // what rounding has taken from the mean
+    const f32 rstd = 1.0f / sqrtf((products[0] - rest * products[2]) / count + float_of((u32)d.epsilon));
+    const f32 lost = rest * means[1];
+    const f32 along = (products[1] / count - (lost - lost == 0.0f ? lost : 0.0f)) * rstd;  // infinite cotangents stay so
     T* const dx = (T*)d.dx + row * d.columns;
     each_vector<Group, W, V>(d.columns, [&](int k, i64 c) {
       const pack<P, W> s = *(const pack<P, W>*)(scale + c);
       pack<T, W> y;
 #pragma unroll
       for (int i = 0; i < W; ++i) {
-        const f32 u = widen<T>(ct.kept[k].x[i]), x_hat = (widen<T>(x.kept[k].x[i]) - means[0]) * rstd;
+        const f32 u = widen<T>(ct.kept[k].x[i]), x_hat = (widen<T>(x.kept[k].x[i]) - means[0] - rest) * rstd;
         y.x[i] = narrow<T>(rstd * (u * (f32)widen<P>(s.x[i]) - means[1] - x_hat * along));
         of_scale[k * W + i] += u * x_hat;
         of_offset[k * W + i] += u;
