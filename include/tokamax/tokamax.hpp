@@ -114,6 +114,7 @@
 //   runtime/runner_pool.hpp               idle runs of a program, each laid out for the dynamic extents that it had last.
 //   runtime/running_loop.hpp              the loop of a step, which the kernel of the next step runs part by part.
 //   runtime/static_program.hpp            runs programs that are known while compiling, with code that all of them share.
+//   runtime/step_error.hpp                exceptions of the steps of programs, which say where in the program they happened.
 //   runtime/symbol_values.hpp             the values that symbols have in a call, and the arguments that say so.
 //   runtime/traced_program.hpp            programs traced at run time, by the passes that the compiler uses too.
 //   runtime/tree_layout.hpp               the positions of the arrays and static values of a tree.
@@ -256,6 +257,7 @@
 #include <tokamax/runtime/runner_pool.hpp>
 #include <tokamax/runtime/running_loop.hpp>
 #include <tokamax/runtime/static_program.hpp>
+#include <tokamax/runtime/step_error.hpp>
 #include <tokamax/runtime/symbol_values.hpp>
 #include <tokamax/runtime/traced_program.hpp>
 #include <tokamax/runtime/tree_layout.hpp>
