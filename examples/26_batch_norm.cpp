@@ -1,5 +1,6 @@
 // examples/26_batch_norm.cpp: tell rings from crosses in noisy images. New here: convolutions, layers that change while they are
 // trained, evaluation.
+#include <tokamax/nn.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>

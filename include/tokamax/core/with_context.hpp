@@ -1,5 +1,6 @@
 // tokamax/core/with_context.hpp: functions that other threads run as if they were on this one.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (programs with threads of their own use it)
 // tested by tests/core/with_context.cpp
 #pragma once
 

@@ -1,5 +1,6 @@
 // tokamax/nn/batch_norm.hpp: normalisation over a batch, with running averages for later use.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (programs without images pass it by)
 #pragma once
 
 #include <tokamax/core/scope/layer_scope.hpp>  // layer_scope

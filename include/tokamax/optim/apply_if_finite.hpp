@@ -1,5 +1,6 @@
 // tokamax/optim/apply_if_finite.hpp: an optimiser that leaves out gradients with NaN or infinity.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
 #include <tokamax/lax/elementwise/compare.hpp>  // select, logical_and

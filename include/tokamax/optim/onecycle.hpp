@@ -1,5 +1,6 @@
 // tokamax/optim/onecycle.hpp: schedules that rise once and fall to almost nothing.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
 #include <tokamax/optim/join_schedules.hpp>  // piecewise_interpolate
