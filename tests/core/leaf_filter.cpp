@@ -37,13 +37,13 @@ constexpr int kept(const Filter& chosen) {
   return count;
 }
 constexpr auto is_vector = [](const array& a) { return a.rank() == 1; };
-static_assert(kept(tk::parameters) == 11 && kept(!tk::parameters) == 4);
+static_assert(kept(tk::trainable) == 11 && kept(!tk::trainable) == 4);
 static_assert(kept(of_kind<nn::statistic>) == 4 && kept(of_kind<adapter>) == 2 && kept(of_kind<array>) == 15);
 static_assert(kept(of_kind<tk::not_trained>) == 4 && kept(of_kind<tk::random::key>) == 1);
 static_assert(kept(matching("blocks[0]") && of_kind<nn::statistic>) == 2);
 static_assert(kept(of_kind<adapter> || matching("*.kernel")) == 4);
 static_assert(kept(!matching("blocks")) == 1 && kept(!(!matching("blocks"))) == 14);
-static_assert(kept(tk::parameters && is_vector) == 7 && kept(is_vector && !of_kind<tk::random::key>) == 10);
+static_assert(kept(tk::trainable && is_vector) == 7 && kept(is_vector && !of_kind<tk::random::key>) == 10);
 static_assert(kept(matching("none") || (matching("blocks[1]") && !of_kind<adapter> && is_vector)) == 5);
 }  // namespace
 

@@ -17,7 +17,7 @@ inline constexpr bool is_leaf_filter = false;
 template <>
 inline constexpr bool is_leaf_filter<matching> = true;
 
-/// What `of_kind` and `parameters` are, and what joined filters become.
+/// What `of_kind` and `trainable` are, and what joined filters become.
 template <class Kind>
 struct kind_filter {
   template <class Leaf>
@@ -82,7 +82,7 @@ inline constexpr bool is_leaf_filter<not_filter<A>> = true;
 template <class Kind>
 inline constexpr kind_filter<Kind> of_kind{};
 /// Chooses the leaves that are trained.
-inline constexpr parameter_filter parameters{};
+inline constexpr parameter_filter trainable{};
 
 /// Filters are joined: `matching("blocks") && !matching("*.bias")`, `of_kind<adapter> || [](const array& a) { return a.rank() == 1; }`.
 /// source  flax.nnx.filterlib.All, Any, Not

@@ -39,8 +39,9 @@ struct corrected_mean {
   double decay;
   bool nesterov;
   array now, next;
-  constexpr corrected_mean(double b, bool ahead, const array& t)
-      : decay(b), nesterov(ahead), now(share(b, t)), next(ahead ? share(b, t + 1.0) : now) {}
+  constexpr corrected_mean(double b, bool ahead, const array& t) : decay(b), nesterov(ahead), now(share(b, t)) {
+    if (ahead) next = share(b, t + 1.0);
+  }
   constexpr array operator()(const array& m, const array& g) const {
     if (!nesterov) return corrected(m, now);
     return decay * corrected(m, next) + (1.0 - decay) * corrected(astype(g, m.dtype()), now);
