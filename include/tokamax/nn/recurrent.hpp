@@ -18,7 +18,7 @@ struct lstm_state {
   array cell, hidden;  ///< [..., width]
 };
 
-/// A cell with a memory that gates write, keep and read. With [i, f, g, o] = input(x) + hidden(h):
+/// A cell with a memory that gates write, keep and read (its initial values need the target tokamax::linalg). With [i, f, g, o] = input(x) + hidden(h):
 ///
 ///   c = sigmoid(f) c + sigmoid(i) tanh(g),  h = sigmoid(o) tanh(c)
 ///
