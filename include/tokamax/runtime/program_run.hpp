@@ -3,10 +3,11 @@
 // tested by tests/runtime/program_run.cpp
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE
-#include <tokamax/runtime/executable.hpp>       // executable
-#include <tokamax/runtime/filled_literals.hpp>  // filled_literals
-#include <tokamax/runtime/idle_list.hpp>        // idle
+#include <tokamax/base/compiled_once.hpp>        // TOKAMAX_COMPILED_ONCE
+#include <tokamax/core/memory/step_scratch.hpp>  // step_scratch
+#include <tokamax/runtime/executable.hpp>        // executable
+#include <tokamax/runtime/filled_literals.hpp>   // filled_literals
+#include <tokamax/runtime/idle_list.hpp>         // idle
 
 #include <memory>  // unique_ptr, shared_ptr
 #include <vector>  // vector
@@ -100,6 +101,7 @@ class program_work final : public device_work {
     for (event* e : before_) e->release();
   }
   void run(execution& where) override {
+    const step_scratch lent;                           // of loops, which keep it from step to step
     for (event* e : before_) e->precede(where.where);  // work of the same queue: this only rethrows its exception
     const context_scope around(around_.get());
     for (std::byte*& p : run_->inputs) p = where.where.kernel_address(p);
