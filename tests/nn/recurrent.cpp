@@ -101,6 +101,9 @@ TEST_CASE("initial values, gradients, static and traced programs, and no steps a
   down.layer.cell.input.kernel = f.layer.cell.input.kernel - step * direction;
   const float slope = (loss(up, x).item() - loss(down, x).item()) / (2 * step);
   CHECK(tk::sum(known.second.layer.cell.input.kernel * direction).item() == Approx(slope).epsilon(2e-3));
+  CHECK(f.layer(tk::astype(x, tk::bf16)).dtype() == tk::f32);  // as x times the parameters
+  const network half = tk::tree_map([](const array& a) { return tk::astype(a, tk::bf16); }, f);
+  CHECK(half.layer(tk::astype(x, tk::bf16)).dtype() == tk::bf16);
   CHECK(f.layer(tk::zeros({2, 0, 3})).shape() == tk::shape{2, 0, 4});
   CHECK_THROWS_WITH(f.layer(tk::ones({3})), contains("rnn: rank"));
 }

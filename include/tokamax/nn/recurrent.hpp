@@ -3,10 +3,12 @@
 // umbrella: not tokamax.hpp (models of one family use it)
 #pragma once
 
-#include <tokamax/lax/elementwise/arithmetic.hpp>    // *
+#include <tokamax/lax/concatenate.hpp>               // concatenate
+#include <tokamax/lax/iota.hpp>                      // zeros
 #include <tokamax/lax/split.hpp>                     // split
 #include <tokamax/nn/linear.hpp>                     // linear
 #include <tokamax/nn/orthogonal_initializers.hpp>    // orthogonal
+#include <tokamax/numpy/manipulation/axes.hpp>       // moveaxis
 #include <tokamax/ops/activations.hpp>               // sigmoid
 #include <tokamax/transforms/control_flow/scan.hpp>  // scan
 
@@ -14,6 +16,15 @@
 
 namespace tokamax::nn {
 
+namespace detail {
+/// Zeros [batch..., width].
+constexpr array no_state(shape batch, int width, dtype type) {
+  batch.push_back(width);
+  return zeros(batch, type);
+}
+}  // namespace detail
+
+/// What an lstm_cell carries from step to step.
 struct lstm_state {
   array cell, hidden;  ///< [..., width]
 };
@@ -33,9 +44,7 @@ struct lstm_cell {
 
   /// The state before the first step: zeros.
   constexpr lstm_state start(const shape& batch, dtype type = f32) const {
-    shape s = batch;
-    s.push_back(width);
-    return {zeros(s, type), zeros(s, type)};
+    return {detail::no_state(batch, width, type), detail::no_state(batch, width, type)};
   }
   constexpr std::pair<lstm_state, array> operator()(const lstm_state& s, const array& x,
                                                     source_line l = source_line::current()) const {
@@ -61,11 +70,7 @@ struct gru_cell {
   linear candidate{.in = width, .out = width, .kernel_init = initializers::orthogonal<>};
 
   /// The state before the first step: zeros.
-  constexpr array start(const shape& batch, dtype type = f32) const {
-    shape s = batch;
-    s.push_back(width);
-    return zeros(s, type);
-  }
+  constexpr array start(const shape& batch, dtype type = f32) const { return detail::no_state(batch, width, type); }
   constexpr std::pair<array, array> operator()(const array& h, const array& x,
                                                source_line l = source_line::current()) const {
     const arrays of_x = split(input(x, l), 3, -1, l), of_h = split(hidden(h, l), 2, -1, l);
@@ -85,11 +90,7 @@ struct simple_cell {
   linear hidden{.in = width, .out = width, .use_bias = false, .kernel_init = initializers::orthogonal<>};
 
   /// The state before the first step: zeros.
-  constexpr array start(const shape& batch, dtype type = f32) const {
-    shape s = batch;
-    s.push_back(width);
-    return zeros(s, type);
-  }
+  constexpr array start(const shape& batch, dtype type = f32) const { return detail::no_state(batch, width, type); }
   constexpr std::pair<array, array> operator()(const array& h, const array& x,
                                                source_line l = source_line::current()) const {
     const array next = tanh(input(x, l) + hidden(h, l));
@@ -112,31 +113,17 @@ struct rnn {
   constexpr auto run(const array& x, source_line l = source_line::current()) const {
     shape batch;
     for (int i = 0; i + 2 < x.rank(); ++i) batch.push_back(x.extent(i));
-    const auto start = cell.start(batch, x.dtype());
+    promoted type{x.dtype(), x.type().weak};  // the state has the dtype of sums of x and the parameters
+    for_each_leaf([&](const array& a) { type = promote(type, {a.dtype(), false}); }, cell);
+    const auto start = cell.start(batch, type.type);
     using result = std::pair<std::remove_const_t<decltype(start)>, array>;
     if (x.rank() < 2) {
       reject(x, l, "rnn: rank", x.type(), "[batch..., time, in]");
       return result{start, x};
     }
     const auto step = [&](const auto& s, const array& now) { return cell(s, now, l); };
-    const auto [last, ys] = scan(step, start, moveaxis_to_front(x, l), {.reverse = reverse});
-    return result{last, moveaxis_from_front(ys, l)};
-  }
-
- private:
-  /// [batch..., time, n] -> [time, batch..., n], and back.
-  static constexpr array moveaxis_to_front(const array& x, source_line l) {
-    axes order{x.rank() - 2};
-    for (int i = 0; i < x.rank(); ++i)
-      if (i != x.rank() - 2) order.push_back(i);
-    return transpose(x, order, l);
-  }
-  static constexpr array moveaxis_from_front(const array& x, source_line l) {
-    axes order;
-    for (int i = 1; i + 1 < x.rank(); ++i) order.push_back(i);
-    order.push_back(0);
-    order.push_back(x.rank() - 1);
-    return transpose(x, order, l);
+    const auto [last, ys] = scan(step, start, moveaxis(x, -2, 0, l), {.reverse = reverse});
+    return result{last, moveaxis(ys, 0, -2, l)};
   }
 };
 

@@ -7,12 +7,6 @@
 
 namespace tokamax::optim {
 
-template <class Params>
-struct adam_state {
-  array count = zeros({}, i32);                                     ///< updates so far
-  Params mu = for_averages(Params{}), nu = for_averages(Params{});  ///< averages of gradients and of their squares
-};
-
 /// Divides the average gradient by the root of the average square. Both averages are corrected for starting at zero.
 ///
 ///   mu = b1 mu + (1 - b1) g,  nu = b2 nu + (1 - b2) g^2
@@ -28,8 +22,7 @@ struct scale_by_adam {
 
   template <class Params>
   constexpr adam_state<Params> init(const Params& params) const {
-    const Params start = for_averages(zeros_like(params));
-    return {zeros({}, i32), start, start};
+    return detail::first_state(params);
   }
   template <class Params>
   constexpr std::pair<Params, adam_state<Params>> update(const Params& g, const adam_state<Params>& s,

@@ -16,8 +16,7 @@ struct scale_by_adamax {
 
   template <class Params>
   constexpr adam_state<Params> init(const Params& params) const {
-    const Params start = for_averages(zeros_like(params));
-    return {zeros({}, i32), start, start};
+    return detail::first_state(params);
   }
   template <class Params>
   constexpr std::pair<Params, adam_state<Params>> update(const Params& g, const adam_state<Params>& s,

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/optim/scale.hpp>  // scale_by_learning_rate, add_decayed_weights
+#include <tokamax/optim/moments.hpp>  // averaged, moved
+#include <tokamax/optim/scale.hpp>    // scale_by_learning_rate, add_decayed_weights
 
 namespace tokamax::optim {
 
@@ -23,11 +24,8 @@ struct scale_by_lion {
   template <class Params>
   constexpr std::pair<Params, lion_state<Params>> update(const Params& g, const lion_state<Params>& s,
                                                          const Params&) const {
-    auto average = [](double decay, const array& now, const array& before) {
-      return (1.0 - decay) * now + decay * before;
-    };
-    return {map_floating([&](const array& x, const array& m) { return sign(average(b1, x, m)); }, g, s.mu),
-            {map_floating([&](const array& m, const array& x) { return average(b2, x, m); }, s.mu, g)}};
+    return {map_floating([&](const array& x, const array& m) { return sign(detail::averaged(b1, x, m)); }, g, s.mu),
+            {detail::moved(b2, s.mu, g)}};
   }
 };
 

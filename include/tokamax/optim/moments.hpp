@@ -4,11 +4,26 @@
 // tested by tests/optim/adam.cpp
 #pragma once
 
-#include <tokamax/numpy/indexing/at.hpp>  // power
-#include <tokamax/optim/transform.hpp>    // map_floating
+#include <tokamax/lax/elementwise/unary.hpp>  // power
+#include <tokamax/optim/transform.hpp>        // map_floating
 
-namespace tokamax::optim::detail {
+namespace tokamax::optim {
 
+/// The state of Adam and of transforms like it.
+template <class Params>
+struct adam_state {
+  array count = zeros({}, i32);                                     ///< updates so far
+  Params mu = for_averages(Params{}), nu = for_averages(Params{});  ///< averages of gradients and of their squares
+};
+
+namespace detail {
+
+/// The state before the first update: both averages are zero.
+template <class Params>
+constexpr adam_state<Params> first_state(const Params& params) {
+  const Params start = for_averages(zeros_like(params));
+  return {zeros({}, i32), start, start};
+}
 /// decay * before + (1 - decay) * now.
 constexpr array averaged(double decay, const array& now, const array& before) {
   return (1.0 - decay) * now + decay * before;
@@ -48,4 +63,6 @@ struct corrected_mean {
   }
 };
 
-}  // namespace tokamax::optim::detail
+}  // namespace detail
+
+}  // namespace tokamax::optim

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/optim/scale.hpp>  // scale_by_learning_rate
+#include <tokamax/optim/moments.hpp>  // moved_squares
+#include <tokamax/optim/scale.hpp>    // scale_by_learning_rate
 
 namespace tokamax::optim {
 
@@ -35,11 +36,7 @@ struct scale_by_rms {
   template <class Params>
   constexpr std::pair<Params, squares_state<Params>> update(const Params& g, const squares_state<Params>& s,
                                                             const Params&) const {
-    auto average = [this](const array& m, const array& x) {
-      const array wide = astype(x, m.dtype());
-      return (1.0 - decay) * (wide * wide) + decay * m;
-    };
-    const Params n = map_floating(average, s.squares, g);
+    const Params n = detail::moved_squares(decay, s.squares, g);
     return {map_floating([this](const array& x, const array& m) { return detail::over_root(x, m, eps); }, g, n), {n}};
   }
 };
