@@ -14,6 +14,7 @@
 #include <tuple>
 
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/error_of.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -237,6 +238,14 @@ TEST_CASE("Texts that are cut and padded have the length that the file says") {
       small(
           R"(,"padding":{"strategy":"BatchLongest","direction":"Right","pad_to_multiple_of":4,"pad_id":3,"pad_type_id":0,"pad_token":"?"})")
           .ids("a") == std::vector<std::int32_t>{0, 3, 3, 3});
+}
+
+TEST_CASE("Ways to cut a pair that are not there are refused, and not taken for another") {
+  for (const char* strategy : {"OnlyFirst", "OnlySecond", "longest_first"}) {
+    const std::string cut =
+        R"(,"truncation":{"max_length":3,"direction":"Right","stride":0,"strategy":")" + std::string(strategy) + "\"}";
+    CHECK_THROWS_WITH(small(cut), contains(strategy) && contains("LongestFirst"));
+  }
 }
 
 TEST_CASE("A stream says whole characters, and says bytes that are none") {
