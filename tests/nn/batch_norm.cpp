@@ -76,6 +76,20 @@ TEST_CASE("a batch is normalised by its own moments, and the running averages fo
   }
 }
 
+TEST_CASE("numbers far from zero keep their variance") {
+  const array x = tk::test::noise({400, 2}, 9) + 1e4f;
+  nn::batch_norm layer{.width = 2, .momentum = 0};
+  layer(x);
+  const double middle = 1e4;
+  double sum = 0, squares = 0;
+  for (int i = 0; i < 400; ++i) {
+    const double v = x.data<float>()[2 * i] - middle;
+    sum += v;
+    squares += v * v;
+  }
+  CHECK(layer.variance.data<float>()[0] == Approx(squares / 400 - sum / 400 * sum / 400).epsilon(1e-4));
+}
+
 TEST_CASE("the derivative with respect to x and the parameters is that of finite differences") {
   const array x = tk::test::noise({6, 3}, 4), ct = tk::test::noise({6, 3}, 5);
   tk::check_grads(

@@ -45,6 +45,12 @@ TEST_CASE("each group of each example has its own moments") {
   }
 }
 
+TEST_CASE("groups of numbers far from zero keep their variance") {
+  const array x = tk::test::noise({2, 50, 4}, 7);
+  const tk::nn::group_norm layer{.width = 4, .groups = 2};
+  CHECK(tk::test::distance(layer(x + 1e4f), layer((x + 1e4f) - 1e4f)) < 1e-3);
+}
+
 TEST_CASE("an example does not see others, sixteen bits stay, and what cannot be") {
   const tk::nn::group_norm layer{.width = 4, .groups = 2};
   const array x = tk::test::noise({3, 5, 4}, 6);

@@ -123,6 +123,31 @@ TEST_CASE("Muon steps by orthogonal matrices, and by Adam elsewhere") {
   CHECK_THROWS_WITH(optim::orthogonalize(tk::ones({2, 2, 2})), contains("orthogonalize: matrix"));
 }
 
+namespace {
+constexpr auto muon = optim::muon({.learning_rate = 0.05});
+constexpr auto radam = optim::radam({.learning_rate = 0.05, .nesterov = true});
+template <const auto& Optimizer>
+struct progress {
+  tree p;
+  decltype(Optimizer.init(tree{})) state = Optimizer.init(tree{});
+};
+template <const auto& Optimizer>
+constexpr auto step =
+    [](const progress<Optimizer>& now, const tree& g) { return Optimizer.update(g, now.state, now.p).first; };
+template <const auto& Optimizer>
+void check_known() {
+  const tree p = waves(0.9, 0.3), g = gradient(p, 0);
+  const progress<Optimizer> now{p, Optimizer.init(p)};
+  const auto known = tk::jit(step<Optimizer>, tk::cpu, tk::while_compiling);
+  CHECK(tk::to_string(flat(known(now, g))) == tk::to_string(flat(Optimizer.update(g, now.state, p).first)));
+}
+}  // namespace
+
+TEST_CASE("updates known while compiling have the bits of others") {
+  check_known<muon>();
+  check_known<radam>();
+}
+
 TEST_CASE("states of sixteen bits are kept in f32") {
   const auto check_dtype = [](const auto& optimizer) {
     tree p = tk::tree_map([](const array& a) { return tk::astype(a, tk::bf16); }, waves(0.9, 0.3));

@@ -16,7 +16,7 @@ namespace tokamax::nn {
 
 /// Normalises each channel by the mean and variance of the batch, and keeps running averages of these. `batch_norm norm{width}`.
 ///
-///   y = (x - mean) / sqrt(var + epsilon) * scale + offset,  var = max(0, mean(x^2) - mean(x)^2)
+///   y = (x - mean) / sqrt(var + epsilon) * scale + offset,  var = mean((x - mean)^2)
 ///   running = momentum * running + (1 - momentum) * that of the batch
 ///
 /// The call changes the layer, so it is not const. A model with such layers has a call that is not const either, and its loss takes
@@ -44,12 +44,12 @@ struct batch_norm {
     const array wide = astype(x, carrying(x.dtype()), l);
     axes batch;
     for (int k = 0; k + 1 < x.rank(); ++k) batch.push_back(k);
-    array m = tokamax::mean(wide, {.axis = batch}, l), square = tokamax::mean(wide * wide, {.axis = batch}, l);
-    if (!axis.empty()) {
-      m = pmean(m, axis, l);
-      square = pmean(square, axis, l);
-    }
-    const array v = maximum(square - m * m, zeros({}, m.dtype()), l);
+    const auto mean_of_batch = [&](const array& a) {
+      const array m = tokamax::mean(a, {.axis = batch}, l);
+      if (axis.empty()) return m;
+      return pmean(m, axis, l);
+    };
+    const array m = mean_of_batch(wide), v = mean_of_batch(square(wide - m, l));
     average = moved(average, m);
     variance = moved(variance, v);
     return normalised(x, m, v, l);

@@ -13,7 +13,7 @@ namespace tokamax::nn {
 /// Normalises each group of channels of each example, over all axes but the first. `group_norm norm{width, groups}`; one group is a
 /// layer norm of images, and `groups = width` an instance norm.
 ///
-///   y = (x - mean) / sqrt(var + epsilon) * scale + offset,  var = max(0, mean(x^2) - mean(x)^2)
+///   y = (x - mean) / sqrt(var + epsilon) * scale + offset,  var = mean((x - mean)^2)
 ///
 /// shapes  x [N, ..., width] -> the same; scale and offset [width]
 /// dtypes  the result has the dtype of x; moments are computed in f32 if that is wider
@@ -42,10 +42,9 @@ struct group_norm {
     for (int i = 1; i < parts.rank(); ++i)
       if (i != parts.rank() - 2) others.push_back(i);
     const array wide = reshape(astype(x, carrying(x.dtype()), l), parts, l);
-    const array m = tokamax::mean(wide, {.axis = others, .keepdims = true}, l);
-    const array square = tokamax::mean(wide * wide, {.axis = others, .keepdims = true}, l);
-    const array v = maximum(square - m * m, zeros({}, m.dtype()), l);
-    const array y = reshape((wide - m) * rsqrt(v + epsilon, l), x.shape(), l);
+    const array centred = wide - tokamax::mean(wide, {.axis = others, .keepdims = true}, l);
+    const array v = tokamax::mean(square(centred, l), {.axis = others, .keepdims = true}, l);
+    const array y = reshape(centred * rsqrt(v + epsilon, l), x.shape(), l);
     return astype(y * scale + offset, x.dtype(), l);
   }
 };
