@@ -8,7 +8,8 @@
 #include <tokamax/core/context.hpp>  // kept_context
 #include <tokamax/core/graph.hpp>    // graph
 
-#include <functional>  // invoke
+#include <memory>   // make_shared
+#include <utility>  // forward, move
 
 namespace tokamax {
 
@@ -48,7 +49,7 @@ auto with_context(F f) {
   return [around = std::make_shared<const detail::context_with_trace>(),
           f = std::move(f)]<class... Args>(Args&&... args) mutable -> decltype(auto) {
     const context_scope scope(around->get());
-    return std::invoke(f, std::forward<Args>(args)...);
+    return f(std::forward<Args>(args)...);
   };
 }
 

@@ -1,19 +1,21 @@
 // tokamax/core/memory/fork_mutexes.hpp: mutexes that a child made by fork() finds free, and what they guard whole.
 // SPDX-License-Identifier: Apache-2.0
-// umbrella: no (only functions that are compiled once use it)
+// umbrella: no (headers that guard tables use it)
 // tested by tests/runtime/traced_program.cpp
 #pragma once
 
-#include <tokamax/base/requirements.hpp>  // checked before all else
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 
 #include <array>    // array
 #include <atomic>   // atomic
-#include <chrono>   // microseconds
 #include <cstddef>  // size_t
 #include <cstdint>  // uint64_t, uintptr_t
 #include <mutex>    // mutex
-#include <thread>   // yield
 
+#if defined(TOKAMAX_COMPILED_ONCE)
+  #include <chrono>  // microseconds
+  #include <thread>  // yield, sleep_for
+#endif
 #if defined(__unix__) || defined(__APPLE__)
   #include <pthread.h>  // pthread_atfork
 #endif
@@ -24,15 +26,12 @@ namespace tokamax {
 class short_mutex {
  public:
   void lock() noexcept {
-    for (int tries = 0; held_.exchange(true, std::memory_order_acquire); ++tries)
-      if (tries < 64)
-        std::this_thread::yield();
-      else  // the thread that holds it may have a lower priority
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (held_.exchange(true, std::memory_order_acquire)) wait();
   }
   void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
  private:
+  void wait() noexcept;
   std::atomic<bool> held_ = false;
 };
 
@@ -89,5 +88,15 @@ class fork_mutexes {
   std::mutex pool_;
   std::uint64_t forks_ = 0;
 };
+
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE void short_mutex::wait() noexcept {
+  for (int tries = 0; held_.exchange(true, std::memory_order_acquire); ++tries)
+    if (tries < 64)
+      std::this_thread::yield();
+    else  // the thread that holds it may have a lower priority
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+#endif
 
 }  // namespace tokamax
