@@ -76,7 +76,8 @@ inline bool loop::write(const loop_arguments& a) {
   constexpr std::size_t most = 1 << 20;
   try {
     const std::unique_ptr<std::uint8_t[]> draft(new std::uint8_t[most]);  // not initialised
-    const loop_writer writer(a, stages, draft.get(), most);
+    const std::vector<register_use> uses = loop_writer(a, stages, draft.get(), most, {}).uses();
+    const loop_writer writer(a, stages, draft.get(), most, uses);
     memory_bytes_ = writer.memory_bytes();
     code_ = std::make_unique<code_memory>(draft.get(), writer.getSize());
   } catch (const Xbyak::Error&) {

@@ -13,10 +13,11 @@ namespace tokamax::xbyak {
 using row_function = void (*)(std::byte* const* bases, std::byte* memory, std::int64_t n);
 
 /// Writes a row_function. A block of the row goes through all stages before the next one, so that tiles stay in the first-level
-/// cache. Without calls there is one stage, and the row is one block.
+/// cache. Without calls there is one stage, and the row is one block. `known` are the `uses` of a writer before; it may be empty.
 class loop_writer final : public value_code {
  public:
-  loop_writer(const loop_arguments& a, const loop_stages& stages, void* code, std::size_t bytes);
+  loop_writer(const loop_arguments& a, const loop_stages& stages, void* code, std::size_t bytes,
+              const std::vector<register_use>& known);
 
  private:
   void write_prologue();
@@ -29,7 +30,8 @@ class loop_writer final : public value_code {
   void write_call(const tile_call& c);
 };
 
-inline loop_writer::loop_writer(const loop_arguments& a, const loop_stages& stages, void* code, std::size_t bytes)
+inline loop_writer::loop_writer(const loop_arguments& a, const loop_stages& stages, void* code, std::size_t bytes,
+                                const std::vector<register_use>& known)
     : value_code(a, stages, code, bytes) {
   write_prologue();
   const bool blocks = stages.stages.size() > 1 || !stages.stages[0].calls.empty();
@@ -44,7 +46,10 @@ inline loop_writer::loop_writer(const loop_arguments& a, const loop_stages& stag
     mov(r14, r12);
   }
   for (const loop_stages::stage& s : stages.stages) {
+    begin_stage();
+    if (uses().size() <= known.size()) hold(known[uses().size() - 1]);
     write_stage(s);
+    end_stage();
     for (const tile_call& c : s.calls) write_call(c);
   }
   if (blocks) {

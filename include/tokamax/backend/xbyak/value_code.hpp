@@ -7,8 +7,10 @@
 
 #include <tokamax/backend/xbyak/loop_stages.hpp>  // loop_stages
 
-#include <algorithm>  // find
+#include <algorithm>  // fill, find, max, replace, stable_sort
 #include <limits>     // numeric_limits
+#include <map>        // map
+#include <optional>   // optional
 
 namespace tokamax::xbyak {
 
@@ -29,6 +31,14 @@ inline std::uint32_t computed_bits(dtype t, element_bits v) {
 }
 }  // namespace detail
 
+/// What the code of a stage needs besides the values of its lines. It is known when the code has been written once. The second
+/// time registers that are free hold what is read most often from memory that does not change.
+struct register_use {
+  int registers = 0;                        ///< registers 0 to this one, less it, are needed
+  std::map<std::uint32_t, int> literals{};  ///< how often each is read
+  std::map<int, int> splats{};              ///< the same of loads of one element
+};
+
 /// Knows where the value of each line is while the code of one vector is written, and writes loads and stores of registers. A
 /// value lives in a register from where it is made or read first to where it is read last. If registers run out, the one that is
 /// needed last leaves.
@@ -38,6 +48,8 @@ inline std::uint32_t computed_bits(dtype t, element_bits v) {
 class value_code : public vector_code {
  public:
   value_code(const loop_arguments& a, const loop_stages& stages, void* code, std::size_t bytes);
+  /// What each stage needs.
+  const std::vector<register_use>& uses() const { return uses_; }
   /// The bytes of memory that the code needs.
   std::int64_t memory_bytes() const { return tile_offset(stages_.tiles); }
 
@@ -51,6 +63,11 @@ class value_code : public vector_code {
     int uses = 0;  // that are left in the stage
   };
 
+  /// Fills registers that the stage leaves free, as `known` says.
+  void hold(const register_use& known);
+  /// Begins the code of a stage, and ends it.
+  void begin_stage();
+  void end_stage();
   /// Begins the code of a vector.
   void begin_vector(const loop_stages::stage& s);
   /// Ends that of a line.
@@ -97,13 +114,18 @@ class value_code : public vector_code {
   void make(int line, const Ymm& to);
   bool has_address(int line) const;
   Address address(int line);
+  std::optional<Ymm> held(int line);
   Xbyak::Reg64 base_of(int k);
 
   std::vector<value> values_;
   std::vector<int> splats_;
   std::vector<std::uint32_t> constants_;
-  int owner_[registers];    // a line, none or lent
-  bool pinned_[registers];  // by the current line
+  int owner_[registers];      // a line, none or lent
+  bool pinned_[registers];    // by the current line
+  int available_ = registers;  // the others hold what does not change
+  std::map<int, int> splat_uses_;
+  std::map<int, Ymm> held_splats_;
+  std::vector<register_use> uses_;
   int splat_count_ = 0, spill_count_ = 0;
 };
 
@@ -124,6 +146,46 @@ inline value_code::value_code(const loop_arguments& a, const loop_stages& stages
   }
 }
 
+inline void value_code::begin_stage() {
+  available_ = registers;
+  splat_uses_.clear();
+  for (auto& [bits, place] : literals()) place.uses = 0;
+  uses_.emplace_back();
+}
+inline void value_code::end_stage() {
+  for (auto& [bits, place] : literals()) {
+    if (place.uses > 0) uses_.back().literals[bits] = place.uses;
+    place.held.reset();
+  }
+  uses_.back().splats = splat_uses_;
+  held_splats_.clear();
+}
+inline void value_code::hold(const register_use& known) {
+  struct wish {
+    int uses;
+    std::uint32_t number;
+    bool is_literal;
+  };
+  std::vector<wish> wishes;
+  for (const auto& [bits, uses] : known.literals) wishes.push_back({uses, bits, true});
+  for (const auto& [line, uses] : known.splats) wishes.push_back({uses, static_cast<std::uint32_t>(line), false});
+  std::stable_sort(wishes.begin(), wishes.end(), [](const wish& x, const wish& y) { return x.uses > y.uses; });
+  available_ = known.registers;
+  int next = available_;
+  for (const wish& w : wishes) {
+    if (next == registers) break;
+    const Ymm v(next++);
+    if (w.is_literal) {
+      literal_place& p = place_of(w.number);
+      vmovups(v, *p.memory);
+      p.held = v;
+    } else {
+      vmovups(v, memory(rbp, splat_offset(static_cast<int>(w.number))));
+      held_splats_.emplace(static_cast<int>(w.number), v);
+    }
+  }
+}
+
 inline void value_code::begin_vector(const loop_stages::stage& s) {
   std::fill(owner_, owner_ + registers, none);
   unpin();
@@ -140,8 +202,9 @@ inline void value_code::end_line() {
 
 inline Ymm value_code::take(int owner) {
   for (;; free_one())
-    for (int k = 0; k < registers; ++k)
+    for (int k = 0; k < available_; ++k)
       if (owner_[k] == none) {
+        if (!uses_.empty()) uses_.back().registers = std::max(uses_.back().registers, k + 1);
         owner_[k] = owner;
         pinned_[k] = true;
         if (owner >= 0) at(owner).reg = k;
@@ -152,7 +215,7 @@ inline Ymm value_code::take(int owner) {
 /// Takes the register of the value that is needed last.
 inline void value_code::free_one() {
   int found = none, last = -1;
-  for (int k = 0; k < registers; ++k) {
+  for (int k = 0; k < available_; ++k) {
     if (pinned_[k] || owner_[k] < 0) continue;
     const int next = next_use(owner_[k]);
     if (next > last) found = k, last = next;
@@ -187,7 +250,17 @@ inline void value_code::use(int line) {
   if (--at(line).uses == 0) release(line);
 }
 
+/// The register that holds a line through the whole stage, if there is one.
+inline std::optional<Ymm> value_code::held(int line) {
+  if (lines_[line].kind == instruction_kind::constant) {
+    const auto found = literals().find(constant(line));
+    return found == literals().end() ? std::nullopt : found->second.held;
+  }
+  const auto found = held_splats_.find(line);
+  return found == held_splats_.end() ? std::nullopt : std::optional(found->second);
+}
 inline Ymm value_code::in_register(int line) {
+  if (const std::optional<Ymm> v = held(line)) return *v;
   if (at(line).reg == none) {
     const Ymm to = take(line);
     has_address(line) ? vmovups(to, address(line)) : make(line, to);
@@ -196,6 +269,7 @@ inline Ymm value_code::in_register(int line) {
   return Ymm(at(line).reg);
 }
 inline Operand value_code::operand(int line, bool needs_register, Address& where) {
+  if (const std::optional<Ymm> v = held(line)) return *v;
   const instruction& l = lines_[line];
   const bool repeated = l.kind == instruction_kind::constant || is_splat(line);
   const bool is_far = l.kind == instruction_kind::load && std::find(bases_.begin(), bases_.end(), l.a) == bases_.end();
@@ -235,8 +309,8 @@ inline bool value_code::has_address(int line) const {
 inline Address value_code::address(int line) {
   const instruction& l = lines_[line];
   if (at(line).spill != none) return memory(rbp, spill_offset(line));
-  if (l.kind == instruction_kind::constant) return literal(constant(line));
-  if (is_splat(line)) return memory(rbp, splat_offset(line));
+  if (l.kind == instruction_kind::constant) return *place_of(constant(line)).memory;
+  if (is_splat(line)) return ++splat_uses_[line], memory(rbp, splat_offset(line));
   if (l.kind == instruction_kind::apply || is_called(line)) return tile_of(line);
   return slot(l.a, size_of(l.type));
 }

@@ -12,9 +12,10 @@
 #endif
 #include <xbyak/xbyak.h>  // CodeGenerator
 
-#include <cstddef>  // size_t
-#include <cstdint>  // uint32_t, uint8_t
-#include <map>      // map
+#include <cstddef>   // size_t
+#include <cstdint>   // uint32_t, uint8_t
+#include <map>       // map
+#include <optional>  // optional
 
 namespace tokamax::xbyak {
 
@@ -45,8 +46,11 @@ class vector_code : public Xbyak::CodeGenerator {
   Address memory(const Xbyak::RegExp& base, std::int64_t bytes) const {
     return ptr[base + static_cast<std::size_t>(bytes)];
   }
-  /// A vector in memory whose lanes all have these bits.
-  Address literal(std::uint32_t bits) { return ptr[rip + literals_[bits]]; }
+  /// A vector whose lanes all have these bits: a register that holds it, or memory.
+  const Operand& literal(std::uint32_t bits) {
+    const literal_place& p = place_of(bits);
+    return p.held ? static_cast<const Operand&>(*p.held) : *p.memory;
+  }
   /// The numbers 0 to 7.
   Address lanes() { return ptr[rip + lanes_]; }
   void compare_floats(const Ymm& to, const Ymm& a, const Operand& b, compare how) {
@@ -54,20 +58,33 @@ class vector_code : public Xbyak::CodeGenerator {
   }
 
  protected:
+  struct literal_place {
+    Xbyak::Label label;
+    std::optional<Address> memory;  // behind the code
+    std::optional<Ymm> held;
+    int uses = 0;
+  };
+  literal_place& place_of(std::uint32_t bits) {
+    literal_place& p = literals_[bits];
+    if (!p.memory) p.memory = ptr[rip + p.label];
+    ++p.uses;
+    return p;
+  }
+  std::map<std::uint32_t, literal_place>& literals() { return literals_; }
   /// Writes the literals; it is called once, behind the code.
   void write_literals() {
     align(32);
     L(lanes_);
     for (std::uint32_t lane = 0; lane < 8; ++lane) dd(lane);
-    for (auto& [bits, label] : literals_) {
-      L(label);
+    for (auto& [bits, place] : literals_) {
+      L(place.label);
       for (int lane = 0; lane < 8; ++lane) dd(bits);
     }
   }
 
  private:
   Xbyak::Label lanes_;
-  std::map<std::uint32_t, Xbyak::Label> literals_;
+  std::map<std::uint32_t, literal_place> literals_;
 };
 
 }  // namespace tokamax::xbyak
