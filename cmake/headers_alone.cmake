@@ -3,6 +3,7 @@
 #
 # One file may check many headers: where a header includes, itself or by others, all that was read before it, it sees no
 # more than if it were alone. So headers are put in chains, each of which includes the one before, and a chain is a file.
+# What the first header of a chain includes may be read before it, so headers that most chains begin with are precompiled.
 # Where the line "// needs <file>" of a header names a file that is not there, it need not compile.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
@@ -62,10 +63,31 @@ foreach(entry IN LISTS by_size)
   endif()
 endforeach()
 
+set(flags @${FLAGS} -Wall -Wextra -Wshadow -Wconversion -Werror -x)
+set(bases tokamax/lax/elementwise/arithmetic.hpp tokamax/core/array.hpp)  # of two, the first includes the second
+foreach(base IN LISTS bases)
+  string(MAKE_C_IDENTIFIER ${base} name)
+  set(base_of_${base} ${CMAKE_CURRENT_BINARY_DIR}/headers_alone.${PART}/${name}.hpp)
+  file(WRITE ${base_of_${base}} "#include <${base}>\n")
+  execute_process(COMMAND ${COMPILER} ${flags} c++-header ${base_of_${base}} -o ${base_of_${base}}.gch
+                  RESULT_VARIABLE code ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    problem("${base} does not compile alone:\n${output}")
+  endif()
+endforeach()
+
 set(checked 0)
 set(compiled 0)
 foreach(chain RANGE ${PART} ${chains} ${PARTS})
   set(source "")
+  set(begin "")
+  list(GET headers_of_${chain} 0 first)
+  get_property(closure GLOBAL PROPERTY closure_of_${first})
+  foreach(base IN LISTS bases)
+    if(base IN_LIST closure AND NOT begin)
+      set(begin -include ${base_of_${base}})
+    endif()
+  endforeach()
   foreach(header IN LISTS headers_of_${chain})
     string(APPEND source "#include <${header}>\n")
     if(needs_of_${header})
@@ -74,7 +96,7 @@ foreach(chain RANGE ${PART} ${chains} ${PARTS})
     endif()
   endforeach()
   execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${source}"
-                  COMMAND ${COMPILER} @${FLAGS} -Wall -Wextra -Wshadow -Wconversion -Werror -fsyntax-only -x c++ -
+                  COMMAND ${COMPILER} ${flags} c++ -fsyntax-only ${begin} -
                   RESULTS_VARIABLE codes ERROR_VARIABLE output)
   if(NOT codes STREQUAL "0;0")
     problem("these headers do not compile alone, each before the next:\n${source}${output}")
