@@ -45,7 +45,9 @@ inline bool same_node(const graph& g, const node& n, const graph& h, const node&
   for (int k = 0; k < n.operand_count; ++k)
     if (g.operand(n, k) != h.operand(m, k)) return false;
   if (n.op == &captured_p) return same_captured(g, n, h, m);
-  return n.word_count == m.word_count && std::equal(g.words_of(n), g.words_of(n) + n.word_count, h.words_of(m));
+  const words a(g.words_of(n), static_cast<std::size_t>(n.word_count)),
+      b(h.words_of(m), static_cast<std::size_t>(m.word_count));
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 TOKAMAX_COMPILED_ONCE void compare_traces(const graph& before, const graph& now) {
   const int count = before.count() < now.count() ? before.count() : now.count();
