@@ -7,7 +7,8 @@ set(longest_readme 180)  # lines
 set(fewest_blocks 4)     # in README.md
 
 set(count 0)
-foreach(page IN ITEMS README.md CONTRIBUTING.md CHANGELOG.md bench/README.md examples/design.md examples/coverage.md)
+foreach(page IN ITEMS README.md CONTRIBUTING.md CHANGELOG.md bench/README.md examples/design.md examples/coverage.md
+        examples/cookbook.md examples/from_jax.md examples/from_pytorch.md examples/house.md)
   if(NOT EXISTS ${root}/${page})
     problem("${page}: not there")
     continue()
@@ -44,6 +45,7 @@ foreach(page IN ITEMS README.md CONTRIBUTING.md CHANGELOG.md bench/README.md exa
       problem("README.md: found ${lines} lines, expected at most ${longest_readme}")
     endif()
   endif()
+  string(REGEX REPLACE "```[^`]*```" "" rest "${rest}")
   while(rest MATCHES "\\]\\(([^) #:]+)\\)(.*)")
     set(rest "${CMAKE_MATCH_2}")
     cmake_path(SET target NORMALIZE "${root}/${folder}/${CMAKE_MATCH_1}")

@@ -1,5 +1,5 @@
 # must_fail.cmake: each tests/FOLDER/*.fail.cpp is rejected by COMPILER (with the flags in the response file FLAGS) and
-# the message matches the regular expression of its first line, "// expects: ...". A file may hold many wrong programs
+# the message matches the regular expressions of its first lines, "// expects: ...". A file may hold many wrong programs
 # instead, each below such a line: all are compiled at once, and an error for one of the lines after it must match. With
 # TOKAMAX_FIXED defined the same file compiles, so that a broken test cannot pass for a rejected program. A
 # line "// lines: 25" bounds g++'s message. The kernels' bodies are left out, as in programs that link the library.
@@ -55,12 +55,18 @@ foreach(test IN LISTS tests)
   execute_process(COMMAND ${compile} RESULT_VARIABLE code ERROR_VARIABLE output)
   if(code EQUAL 0)
     problem("${test}: compiles, expected errors")
-  elseif(text MATCHES "^// expects: ([^\n]+)\n")
-    set(expected "${CMAKE_MATCH_1}")
-    set(programs 1)
-    if(NOT output MATCHES "${expected}")
-      problem("${test}: found\n${output}\nexpected\n  ${expected}")
-    endif()
+  elseif(text MATCHES "^// expects: ")
+    set(rest "${text}")
+    set(programs 0)
+    while(rest MATCHES "^// expects: ([^\n]+)\n")
+      set(expected "${CMAKE_MATCH_1}")
+      string(LENGTH "${CMAKE_MATCH_0}" length)
+      string(SUBSTRING "${rest}" ${length} -1 rest)
+      math(EXPR programs "${programs} + 1")
+      if(NOT output MATCHES "${expected}")
+        problem("${test}: found\n${output}\nexpected\n  ${expected}")
+      endif()
+    endwhile()
   else()
     check_each(${test} "${text}" "${output}")
   endif()

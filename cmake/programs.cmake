@@ -56,6 +56,14 @@ if(TOKAMAX_BUILD_EXAMPLES)
 endif()
 
 if(TOKAMAX_BUILD_EXAMPLES)
+  file(GLOB cookbook CONFIGURE_DEPENDS examples/cookbook/*.cpp)
+  tokamax_program(example_cookbook ${cookbook})
+  target_link_libraries(example_cookbook PRIVATE tokamax::linalg)  # orthogonal initial values of its recurrent network
+  if(TOKAMAX_BUILD_TESTS)
+    target_compile_options(example_cookbook PRIVATE -Og)
+    add_test(NAME example.cookbook COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:example_cookbook>
+             -DEXPECTED=${PROJECT_SOURCE_DIR}/examples/cookbook/cookbook.expected -P ${scripts}/run_example.cmake)
+  endif()
   add_executable(example_from_scratch examples/from_scratch.cpp)  # it includes nothing of tokamax, so it links nothing of it
   target_compile_features(example_from_scratch PRIVATE cxx_std_20)
   target_link_libraries(example_from_scratch PRIVATE tokamax_warnings)

@@ -29,6 +29,7 @@
 //   core/memory/buffer_pool.hpp         the pool of host memory, so that a repeated step allocates nothing and idle memory is released.
 //   core/memory/literal_data.hpp        the elements of arrays that are one number everywhere, for those who read them.
 //   core/memory/step_scratch.hpp        scratch memory of the host's kernels, borrowed from the pool until a step ends.
+//   core/number_dtype.hpp               the dtypes that numbers of C++ have in arrays.
 //   core/op.hpp                         the op descriptor: a name and rules, which are constexpr functions with one signature.
 //   core/op_cost.hpp                    the work of an op: floating-point operations, transcendental functions, and bytes.
 //   core/partition.hpp                  split a tree in two by the paths of its leaves, and put it together again.
@@ -79,6 +80,7 @@
 #include <tokamax/core/memory/buffer_pool.hpp>
 #include <tokamax/core/memory/literal_data.hpp>
 #include <tokamax/core/memory/step_scratch.hpp>
+#include <tokamax/core/number_dtype.hpp>
 #include <tokamax/core/op.hpp>
 #include <tokamax/core/op_cost.hpp>
 #include <tokamax/core/partition.hpp>

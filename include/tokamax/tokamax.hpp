@@ -32,6 +32,7 @@
 //   core/memory/buffer_pool.hpp           the pool of host memory, so that a repeated step allocates nothing and idle memory is released.
 //   core/memory/literal_data.hpp          the elements of arrays that are one number everywhere, for those who read them.
 //   core/memory/step_scratch.hpp          scratch memory of the host's kernels, borrowed from the pool until a step ends.
+//   core/number_dtype.hpp                 the dtypes that numbers of C++ have in arrays.
 //   core/op.hpp                           the op descriptor: a name and rules, which are constexpr functions with one signature.
 //   core/op_cost.hpp                      the work of an op: floating-point operations, transcendental functions, and bytes.
 //   core/partition.hpp                    split a tree in two by the paths of its leaves, and put it together again.
@@ -135,7 +136,9 @@
 //   random.hpp                            all of random.
 //   runtime/any_device.hpp                a device that is chosen at run time, as a value.
 //   runtime/argument_types.hpp            checks arrays that a function takes as tensors, at the call of the jitted function.
+//   runtime/captured_values.hpp           finds functions whose captured values have changed since they were traced.
 //   runtime/choice.hpp                    which implementation of an op computes a call: named, chosen by measurement, or the kernel.
+//   runtime/compiled.hpp                  a function of arrays whose type names its arguments and result only, for headers.
 //   runtime/composed_kernel.hpp           the meaning of an op as a kernel: a program of the smaller ops that compose names.
 //   runtime/describe.hpp                  the graph and the plan of a compiled function, as text.
 //   runtime/device_put.hpp                move arrays to a device, and wait for what devices compute.
@@ -218,6 +221,7 @@
 #include <tokamax/core/memory/buffer_pool.hpp>
 #include <tokamax/core/memory/literal_data.hpp>
 #include <tokamax/core/memory/step_scratch.hpp>
+#include <tokamax/core/number_dtype.hpp>
 #include <tokamax/core/op.hpp>
 #include <tokamax/core/op_cost.hpp>
 #include <tokamax/core/partition.hpp>
@@ -321,7 +325,9 @@
 #include <tokamax/random.hpp>
 #include <tokamax/runtime/any_device.hpp>
 #include <tokamax/runtime/argument_types.hpp>
+#include <tokamax/runtime/captured_values.hpp>
 #include <tokamax/runtime/choice.hpp>
+#include <tokamax/runtime/compiled.hpp>
 #include <tokamax/runtime/composed_kernel.hpp>
 #include <tokamax/runtime/describe.hpp>
 #include <tokamax/runtime/device_put.hpp>

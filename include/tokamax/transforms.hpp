@@ -4,6 +4,7 @@
 //   transforms/arguments.hpp                         how transformations select and check the arguments of a function.
 //   transforms/associative_scan.hpp                  all prefixes of a sequence under an associative function, in few large steps.
 //   transforms/body.hpp                              functions as bodies of ops: how they are traced, differentiated and batched.
+//   transforms/callable.hpp                          what transformations take as a function: objects, functions of the library, and members.
 //   transforms/callback.hpp                          lets a program call functions on the host while it runs.
 //   transforms/collectives.hpp                       how entries of a named axis communicate: all_gather, psum, pmean, axis_index.
 //   transforms/compute_dtype.hpp                     copy a program of f32 into a narrower dtype, except for sums of many numbers.
@@ -47,6 +48,7 @@
 #include <tokamax/transforms/arguments.hpp>
 #include <tokamax/transforms/associative_scan.hpp>
 #include <tokamax/transforms/body.hpp>
+#include <tokamax/transforms/callable.hpp>
 #include <tokamax/transforms/callback.hpp>
 #include <tokamax/transforms/collectives.hpp>
 #include <tokamax/transforms/compute_dtype.hpp>

@@ -161,12 +161,36 @@ TEST_CASE("wrong uses are refused with what was found and expected") {
                     contains("array::from: number of values: found 3, expected f32[2,2]"));
   CHECK_THROWS_WITH(array::from<float>({1, 2}).item(), contains("item: number of elements: found f32[2]"));
   CHECK_THROWS_WITH(array::from<float>({1}).values<std::int32_t>(),
-                    contains("data: element type: found i32, expected f32"));
+                    contains("data: element type: found f32[1], expected elements of i32 (") && contains("array.cpp:"));
   CHECK_THROWS_WITH(array(array_type{f32, false, {2}}).values<float>(),
                     contains("data: array without data: found f32[2] (abstract)"));
   graph g;
   const array traced(&g, g.input({f32, false, {2}}), {f32, false, {2}});
-  CHECK_THROWS_WITH(traced.values<float>(), contains("(traced)"));
+  CHECK_THROWS_WITH(traced.values<float>(), contains("(traced)") && contains("debug_print") && contains("array.cpp:"));
+  CHECK_THROWS_WITH(traced.item(), contains("item: number of elements: found f32[2]") && contains("array.cpp:"));
+}
+
+TEST_CASE("a vector of any numbers is an array of the dtype of their bits") {
+  const std::vector<float> floats{1, 2, 3, 4};
+  CHECK(array::from(floats).type() == array_type{f32, false, {4}});
+  CHECK(array::from(floats, {2, 2}).shape() == shape{2, 2});
+  CHECK(array::from(std::vector<double>{0.1}).item<double>() == 0.1);
+  CHECK(array::from(std::vector<std::size_t>{std::size_t{1} << 40}).item<std::size_t>() == std::size_t{1} << 40);
+  CHECK(array::from(std::vector<long long>{-5, 1LL << 40}).values<std::int64_t>()[1] == 1LL << 40);
+  CHECK(array::from(std::vector<bool>{true, false}).type() == array_type{bool_, false, {2}});
+  CHECK(array::from(std::vector<bool>{false, true}).values<bool>()[1]);
+  CHECK(array::from(std::vector<long double>{2.5L}).item<double>() == 2.5);
+  CHECK(array::from(std::vector<char>{'a'}).item<int>() == 'a');
+  CHECK(array::from(std::array<std::int16_t, 2>{1, -2}).values<std::int16_t>()[1] == -2);
+  CHECK(array::from(std::vector<float>{}).shape() == shape{0});
+  CHECK_THROWS_WITH(array::from(floats, {3}), contains("array::from: number of values: found 4, expected f32[3]"));
+}
+
+TEST_CASE("data and a model that has none yet do not meet") {
+  const array weight(array_type{f32, false, {2}}), x = array::from<float>({1, 2});
+  CHECK_THROWS_WITH(x * weight, contains("mul: operand 1: found f32[2] without data") && contains("init or restore") &&
+                                    contains("array.cpp:"));
+  CHECK((weight * 2.0f).is_abstract());
 }
 
 TEST_CASE("literals are what their dtypes keep") {

@@ -4,7 +4,7 @@
 
 #include <tokamax/base/extent_form.hpp>  // extent_form
 
-#include <initializer_list>  // initializer_list
+#include <initializer_list>  // lists in braces
 
 namespace tokamax {
 

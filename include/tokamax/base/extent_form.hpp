@@ -6,9 +6,9 @@
 #include <tokamax/base/requirements.hpp>  // checked before all else
 
 #include <bit>               // bit_width
-#include <compare>           // strong_ordering
+#include <compare>           // comparisons by default
 #include <cstdint>           // int64_t
-#include <initializer_list>  // initializer_list
+#include <initializer_list>  // lists in braces
 #include <limits>            // max
 #include <numeric>           // gcd
 

@@ -4,8 +4,7 @@
 
 #include <tokamax/base/requirements.hpp>  // checked before all else
 
-#include <type_traits>  // is_constant_evaluated
-#include <utility>      // forward
+#include <utility>  // forward
 
 namespace tokamax {
 

@@ -6,6 +6,7 @@
 #include <tokamax/base/error.hpp>          // error
 #include <tokamax/base/extent.hpp>         // is_dyn, mul_extent
 
+#include <concepts>          // integral
 #include <cstdint>           // int64_t
 #include <initializer_list>  // initializer_list
 #include <string>            // to_string
@@ -80,11 +81,24 @@ struct shape {
   }
 };
 
-/// A list of axis numbers.
+/// The number of an axis. Truth values are none.
+template <class T>
+concept axis_value = std::integral<T> && !std::same_as<T, bool>;
+
+/// A list of axis numbers. A number is a list of one, so that `.axis = 0` and `flip(x, 0)` need no braces.
 struct axes : shape {
   using shape::shape;
   constexpr axes() = default;
   constexpr axes(const shape& s) : shape(s) {}
+  template <axis_value Number>
+  constexpr axes(Number axis) : shape{static_cast<std::int64_t>(axis)} {}  // NOLINT: a number is a list
+};
+/// One axis or several, in the place of options that begin with axes: `sum(x, 0)` and `sum(x, {0, 1})`.
+struct some_axes : axes {
+  constexpr some_axes(const axes& list) : axes(list) {}  // NOLINT: so is a list
+  template <axis_value First, axis_value... Rest>
+  constexpr some_axes(First first, Rest... rest)  // NOLINT: and numbers
+      : axes{static_cast<std::int64_t>(first), static_cast<std::int64_t>(rest)...} {}
 };
 /// For each axis of a result the axis of the operand that it is.
 struct permutation : axes {

@@ -9,7 +9,6 @@
 
 #include <chrono>     // steady_clock
 #include <exception>  // exception
-#include <mutex>      // mutex
 
 namespace tokamax {
 

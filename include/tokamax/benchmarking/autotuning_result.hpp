@@ -3,10 +3,9 @@
 // tested by tests/benchmarking/autotune.cpp
 #pragma once
 
-#include <tokamax/base/version.hpp>                 // version
-#include <tokamax/benchmarking/benchmark_data.hpp>  // time_spread
-#include <tokamax/core/device.hpp>                  // device
-#include <tokamax/runtime/choice.hpp>               // choice_scope, choice_table
+#include <tokamax/base/version.hpp>    // version
+#include <tokamax/core/device.hpp>     // device
+#include <tokamax/runtime/choice.hpp>  // choice_scope, choice_table
 
 #include <algorithm>  // lower_bound
 #include <string>     // string

@@ -5,7 +5,6 @@
 
 #include <tokamax/compiler/donate.hpp>  // donations
 #include <tokamax/compiler/plan.hpp>    // plan
-#include <tokamax/compiler/views.hpp>   // strided
 #include <tokamax/core/op.hpp>          // op names
 
 namespace tokamax {

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <tokamax/compiler/fuse.hpp>   // fusion
-#include <tokamax/compiler/plan.hpp>   // kernel_takes
 #include <tokamax/compiler/views.hpp>  // view_table
 
 namespace tokamax::detail {

@@ -25,7 +25,7 @@ graph parse_graph(std::string_view text, const vec<const op*>& ops = library_ops
 #if defined(TOKAMAX_COMPILED_ONCE)
 
   #include <tokamax/compiler/text_reader.hpp>  // text_reader
-  #include <tokamax/core/bind.hpp>             // constant_p
+  #include <tokamax/core/bind.hpp>             // dense_p, captured_p, get_attributes
 
   #include <string>  // string
   #include <vector>  // vector

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <tokamax/compiler/fuse.hpp>      // is_elementwise
-#include <tokamax/compiler/plan.hpp>      // kernel_takes
 #include <tokamax/compiler/views.hpp>     // is_view
 #include <tokamax/core/graph/inline.hpp>  // live_nodes
 #include <tokamax/lax/reshape.hpp>        // reshape_strides

@@ -6,7 +6,7 @@
 #include <tokamax/base/vec.hpp>               // vec
 #include <tokamax/core/graph.hpp>             // location
 #include <tokamax/core/scope/scope_list.hpp>  // scope_list
-#include <tokamax/core/type.hpp>              // dtype, shape
+#include <tokamax/core/type.hpp>              // dtype
 
 #include <cstdint>  // int64_t
 

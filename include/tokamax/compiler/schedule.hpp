@@ -14,8 +14,6 @@
 #include <tokamax/compiler/scope_numbers.hpp>  // scope_numbers
 #include <tokamax/compiler/split.hpp>          // split_order
 
-#include <bit>  // bit_cast
-
 namespace tokamax {
 
 constexpr void plan_region_of(plan& p, const graph& g, int self, const auto& takes);

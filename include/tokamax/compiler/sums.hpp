@@ -13,7 +13,6 @@
 #pragma once
 
 #include <tokamax/compiler/lower.hpp>  // drop_unused
-#include <tokamax/compiler/plan.hpp>   // kernel_takes
 #include <tokamax/compiler/views.hpp>  // view_table
 
 namespace tokamax {

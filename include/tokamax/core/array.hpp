@@ -9,15 +9,18 @@
 #include <tokamax/core/device.hpp>               // device
 #include <tokamax/core/graph.hpp>                // graph, location
 #include <tokamax/core/memory/literal_data.hpp>  // literal_storage
+#include <tokamax/core/number_dtype.hpp>         // arithmetic, number_dtype
 
 #include <algorithm>    // copy_n
-#include <concepts>     // integral
+#include <iterator>     // size, data
+#include <memory>       // make_unique
 #include <span>         // span
-#include <type_traits>  // is_arithmetic_v, common_type_t
+#include <type_traits>  // common_type_t
 
 namespace tokamax {
 
 struct index_list;
+struct array_index;
 struct index_expression;
 class indexed_part;
 namespace detail {
@@ -25,49 +28,14 @@ extern const index_expression no_index;
 }
 class array;
 
-template <class T>
-concept arithmetic = std::is_arithmetic_v<T>;
-
 namespace detail {
 /// Keeps g++ from folding a constructor. Otherwise each function that makes a model would contain the value of the whole
 /// model, as one assignment for every number in it.
 constexpr void stay_a_call() {
   if (std::is_constant_evaluated()) return;
 }
-template <arithmetic T>
-constexpr element_bits kept_of(T value, dtype type) {
-  if constexpr (std::is_floating_point_v<T>)
-    return kept(static_cast<double>(value), type);
-  else if constexpr (std::is_unsigned_v<T> && sizeof(T) == 8)
-    return converted_to(type, value);
-  else
-    return kept(static_cast<std::int64_t>(value), type);
-}
-
-/// The dtype of a list of numbers of type T: that of T, but with 32 bits instead of 64.
-template <arithmetic T>
-inline constexpr dtype number_dtype = dtype_of<T> != dtype::none && sizeof(T) <= 4 ? dtype_of<T>
-                                      : std::is_integral_v<T>                      ? i32
-                                                                                   : f32;
 /// An array of these elements. It has data; in a constant expression it is a node of a graph. See core/bind.hpp.
 constexpr array table_of(const array_type& type, const vec<element_bits>& values);
-
-template <arithmetic T>
-constexpr dtype literal_dtype(T value) {
-  if constexpr (std::is_same_v<T, bool>) return bool_;
-  if constexpr (std::is_floating_point_v<T>) return f32;
-  if constexpr (std::is_unsigned_v<T>) {
-    const auto v = static_cast<std::uint64_t>(value);
-    if (v <= 0x7fffffff) return i32;
-    if (v <= 0xffffffff) return u32;
-  } else {
-    const auto v = static_cast<std::int64_t>(value);
-    if (v == static_cast<std::int32_t>(v)) return i32;
-    if (v <= -(std::int64_t{1} << 60) && std::is_constant_evaluated()) return i32;  // a dynamic extent
-    if (is_dyn(v) && is_extent(v)) throw error("dynamic extent: as a number", "a literal", "extent_as_array(extent)");
-  }
-  throw error("array: literal", std::to_string(value), "an integer of 32 bits");
-}
 }  // namespace detail
 
 /// A multidimensional array whose dtype and shape are values. It is one of
@@ -146,6 +114,23 @@ class array {
   static array from(std::initializer_list<T> values) {
     return from(values, {static_cast<std::int64_t>(values.size())});
   }
+  /// The same of a vector, span or std::array of numbers, by default along one axis: `array::from(numbers)`.
+  template <number_list Numbers>
+  static array from(const Numbers& values, const tokamax::shape& extents) {
+    using number = std::remove_cvref_t<decltype(*std::begin(values))>;
+    if constexpr (dtype_of<number> != dtype::none && requires { std::data(values) + 1; }) {
+      return copy_of(std::data(values), std::size(values), {dtype_of<number>, false, extents});
+    } else {  // vector<bool>, and numbers whose dtype has another C++ type
+      using element = element_t<detail::dtype_like<number>>;
+      const auto copy = std::make_unique<element[]>(std::size(values));
+      std::copy(std::begin(values), std::end(values), copy.get());
+      return copy_of(copy.get(), std::size(values), {detail::dtype_like<number>, false, extents});
+    }
+  }
+  template <number_list Numbers>
+  static array from(const Numbers& values) {
+    return from(values, {static_cast<std::int64_t>(std::size(values))});
+  }
   /// A concrete array whose elements have no value yet.
   static array uninitialized(const array_type& type) {
     check_extents(type);
@@ -193,10 +178,10 @@ class array {
   tokamax::device& device() const;
 
   /// The elements in row-major order, whatever their dtype.
-  const std::byte* bytes() const { return bytes_of(type_.dtype); }
+  const std::byte* bytes(source_line l = source_line::current()) const { return bytes_of(type_.dtype, l); }
   /// The same, for writing.
-  std::byte* mutable_bytes() {
-    require_data(type_.dtype);
+  std::byte* mutable_bytes(source_line l = source_line::current()) {
+    require_data(type_.dtype, l);
     own_data();
     return block_->data;
   }
@@ -205,25 +190,27 @@ class array {
   /// `device_put(a, tk::cpu)` makes one that has its own life.
   /// errors  tokamax::error if the array is abstract, traced or moved from, or T is not the C++ type of its dtype
   template <class T>
-  const T* data() const {
-    return reinterpret_cast<const T*>(bytes_of(dtype_of<T>));
+  const T* data(source_line l = source_line::current()) const {
+    return reinterpret_cast<const T*>(bytes_of(dtype_of<T>, l));
   }
   /// The elements, for writing. If another array or a compiled program shares them, this array gets a copy first. An array
   /// of another device moves to the host.
   /// errors  those of `data`
   template <class T>
-  T* mutable_data() {
-    require_data(dtype_of<T>);
+  T* mutable_data(source_line l = source_line::current()) {
+    require_data(dtype_of<T>, l);
     own_data();
     return reinterpret_cast<T*>(block_->data);
   }
   /// The elements as a span.
   template <class T>
-  std::span<const T> values() const {
-    return {data<T>(), static_cast<std::size_t>(size())};
+  std::span<const T> values(source_line l = source_line::current()) const {
+    return {data<T>(l), static_cast<std::size_t>(size())};
   }
   /// A part along the first axes, see lax/index.hpp: `x[0]`, `x[range{1, 3}]`, `x[{whole, -1}]`.
   constexpr array operator[](const index_list& at) const;
+  /// The rows that an array of indices or a mask names, as x(indices): see numpy/indexing/index_expression.hpp.
+  constexpr array operator[](const array_index& indices) const;
   /// A part by up to eight indices of any kind, see numpy/indexing/index_expression.hpp: `x(0, range{1, 5, 2}, newaxis)`,
   /// `x(ellipsis, i)` and `x(mask)`; and the array with that part changed, see numpy/indexing/at.hpp: `x.at(i).add(y)`.
   constexpr array operator()(const index_expression& a, const index_expression& b = detail::no_index,
@@ -239,8 +226,8 @@ class array {
 
   /// The value of an array of one element, as T.
   template <class T = float>
-  T item() const {
-    const element_bits one = only_element();
+  T item(source_line l = source_line::current()) const {
+    const element_bits one = only_element(l);
     if (is_floating(type_.dtype)) return static_cast<T>(as_double(one, type_.dtype));
     return is_signed(type_.dtype) ? static_cast<T>(static_cast<std::int64_t>(one.value)) : static_cast<T>(one.value);
   }
@@ -273,9 +260,9 @@ class array {
   static handle memory_for(const array_type& type, tokamax::device* where);
   static void check_extents(const array_type& type);
   static array copy_of(const void* values, std::size_t count, const array_type& type);
-  void require_data(tokamax::dtype element) const;
-  const std::byte* bytes_of(tokamax::dtype element) const;
-  element_bits only_element() const;
+  void require_data(tokamax::dtype element, location where) const;
+  const std::byte* bytes_of(tokamax::dtype element, location where) const;
+  element_bits only_element(location where) const;
   void own_data();
 
   array_type type_;
@@ -306,27 +293,35 @@ TOKAMAX_COMPILED_ONCE array array::filled(const array_type& type, element_bits v
   return a;
 }
 /// Refuses an array that has no data, or data of another dtype than `element`.
-TOKAMAX_COMPILED_ONCE void array::require_data(tokamax::dtype element) const {
-  if (!is_concrete())
-    throw error("data: array without data",
-                std::string(message{type_}.view()) + (graph_          ? " (traced)"
-                                                      : is_abstract() ? " (abstract)"
-                                                                      : " (moved from)"),
-                "a concrete array; init or restore makes those of a model");
+TOKAMAX_COMPILED_ONCE void array::require_data(tokamax::dtype element, location where) const {
+  const auto refuse = [&](const char* kind, const char* expected) {
+    throw error("data: array without data", std::string(message{type_}.view()) + kind, expected,
+                detail::place_text({}, where));
+  };
+  if (outlived_its_trace())
+    refuse(" (of a trace that has ended)", "a result of the traced function, or data");
+  else if (graph_)
+    refuse(" (traced)", "data: return the value from the traced function, or print it there by debug_print");
+  else if (is_abstract())
+    refuse(" (abstract)", "data; init or restore gives them to a model");
+  else if (!is_concrete())
+    refuse(" (moved from)", "data: an argument that was moved in is empty after the call");
   if (element != type_.dtype)
-    throw error(error_kind::shape, "data: element type", std::string(name(element)), std::string(name(type_.dtype)));
+    throw error(error_kind::shape, "data: element type", std::string(message{type_}.view()),
+                "elements of " + std::string(name(element)), detail::place_text({}, where));
 }
-TOKAMAX_COMPILED_ONCE const std::byte* array::bytes_of(tokamax::dtype element) const {
-  require_data(element);
+TOKAMAX_COMPILED_ONCE const std::byte* array::bytes_of(tokamax::dtype element, location where) const {
+  require_data(element, where);
   if (!is_literal()) return detail::bytes_on_host(*block_);
   check_extents(type_);
   return detail::literal_data(block_, type_, literal_bits());
 }
-TOKAMAX_COMPILED_ONCE element_bits array::only_element() const {
+TOKAMAX_COMPILED_ONCE element_bits array::only_element(location where) const {
   if (size() != 1)
-    throw error(error_kind::shape, "item: number of elements", std::string(message{type_}.view()), "one element");
+    throw error(error_kind::shape, "item: number of elements", std::string(message{type_}.view()), "one element",
+                detail::place_text({}, where));
   if (is_literal()) return literal_bits();
-  require_data(type_.dtype);
+  require_data(type_.dtype, where);
   return dispatch(type_.dtype, [this]<tokamax::dtype E>() {
     element_t<E> one;
     detail::read_on_host(*block_, 0, reinterpret_cast<std::byte*>(&one), sizeof one);
@@ -357,7 +352,7 @@ TOKAMAX_COMPILED_ONCE handle array::memory_for(const array_type& type, tokamax::
   }
 }
 TOKAMAX_COMPILED_ONCE tokamax::device& array::device() const {
-  require_data(type_.dtype);
+  require_data(type_.dtype, {});
   return is_literal() ? host_device() : detail::device_of(*block_);
 }
 #endif
@@ -374,10 +369,10 @@ inline constexpr bool is_static<shape> = true;
 /// The right operand of an operator, with the line of the expression: operators cannot have a defaulted parameter.
 struct located {
   array value;
-  location where;
-  constexpr located(const array& a, std::source_location l = std::source_location::current()) : value(a), where(l) {}
+  source_line where;
+  constexpr located(const array& a, source_line l = source_line::current()) : value(a), where(l) {}
   template <arithmetic T>
-  constexpr located(T v, std::source_location l = std::source_location::current()) : value(v), where(l) {}
+  constexpr located(T v, source_line l = source_line::current()) : value(v), where(l) {}
 };
 
 }  // namespace tokamax

@@ -133,7 +133,16 @@ constexpr int capture(graph& g, const array& a) {
 }
 
 [[noreturn]] void reject_leaked(const array& a, location where);
+/// Refuses data together with an abstract operand: a model that has not been given its first values.
+[[noreturn]] void reject_abstract(const op& o, const array* in, int n, location where);
 #if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE void reject_abstract(const op& o, const array* in, int n, location where) {
+  int k = 0;
+  while (k + 1 < n && !in[k].is_abstract()) ++k;
+  throw error(std::string(o.name) + ": operand " + std::to_string(k),
+              std::string(message(in[k].type()).view()) + " without data",
+              "data, as the other operands have; init or restore gives them to a model", place_text({}, where));
+}
 TOKAMAX_COMPILED_ONCE void reject_leaked(const array& a, location where) {
   throw_error("array of a trace that has ended", a.type(), "a result of the traced function, or data", where);
 }
@@ -337,9 +346,13 @@ constexpr arrays bind_all_here(const op& o, const array* in, int n, const words&
       for (array& a : out) a = array(a.trace(), a.id(), a.type(), owner);
     return out;
   }
-  bool abstract = false;
-  for (int i = 0; i < n; ++i) abstract = abstract || in[i].is_abstract();
+  bool abstract = false, data = false;
+  for (int i = 0; i < n; ++i) {
+    abstract = abstract || in[i].is_abstract();
+    data = data || (in[i].is_concrete() && !in[i].is_literal());
+  }
   if (abstract) {
+    if (data && !std::is_constant_evaluated()) detail::reject_abstract(o, in, n, where);
     const call c = call_of(o, in, n, w.data(), w.count(), nullptr, where);
     arrays out;
     if (o.infer_all)
@@ -358,6 +371,7 @@ constexpr arrays bind_all_here(const op& o, const array* in, int n, const words&
 }
 /// Applies an op. Traced operands give a traced result. Concrete operands are computed at once. Abstract operands give an
 /// abstract result, which is only a type.
+/// errors  "OP: operand k" if some operands are abstract and others have data
 constexpr arrays bind_all(const op& o, const array* in, int n, const words& w, location where) {
   return linked<bind_all_here>(o, in, n, w, where);
 }

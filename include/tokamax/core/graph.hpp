@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
 #include <tokamax/base/vec.hpp>            // vec
 #include <tokamax/core/memory/buffer.hpp>  // handle: constants captured at run time
 #include <tokamax/core/scope/scope.hpp>    // node_scope, name_table
@@ -10,6 +11,7 @@
 
 #include <cstdint>          // int64_t
 #include <source_location>  // source_location
+#include <string>           // to_string
 #include <string_view>      // string_view
 
 namespace tokamax {
@@ -26,6 +28,17 @@ struct location {
   constexpr location() = default;
   constexpr location(std::source_location l) : file(l.file_name()), line(l.line()) {}
 };
+namespace detail {
+/// The part of a program, and the line: "blocks[3].attend, model.cpp:17".
+std::string place_text(std::string_view part, location where);
+#if defined(TOKAMAX_COMPILED_ONCE)
+TOKAMAX_COMPILED_ONCE std::string place_text(std::string_view part, location where) {
+  std::string s(part);
+  if (!where.line) return s;
+  return s.append(s.empty() ? "" : ", ").append(where.file).append(":").append(std::to_string(where.line));
+}
+#endif
+}  // namespace detail
 
 /// One value (or tuple of values) of a program: an op, its operands and its attributes. Operands and attribute words are
 /// ranges in the graph's pools, so that a node has a fixed size.

@@ -25,16 +25,9 @@ struct arrays : vec<array> {
 using types = vec<array_type>;
 
 namespace detail {
-/// The part of a program, and the line: "blocks[3].attend, model.cpp:17".
-std::string place_text(std::string_view part, location where);
 [[noreturn]] void throw_error(const message& what, const message& found, const message& expected, location where,
                               const graph* trace = nullptr);
 #if defined(TOKAMAX_COMPILED_ONCE)
-TOKAMAX_COMPILED_ONCE std::string place_text(std::string_view part, location where) {
-  std::string s(part);
-  if (!where.line) return s;
-  return s.append(s.empty() ? "" : ", ").append(where.file).append(":").append(std::to_string(where.line));
-}
 TOKAMAX_COMPILED_ONCE void throw_error(const message& what, const message& found, const message& expected,
                                        location where, const graph* trace) {
   throw error(found.names_type ? error_kind::shape : error_kind::argument, std::string(what.view()),

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/tree.hpp>            // tree_map_with_path
-#include <tokamax/base/tree/tree_path.hpp>  // matching
-#include <tokamax/core/leaf_filter.hpp>     // of_kind, &&
+#include <tokamax/base/tree.hpp>         // for_each_leaf, for_each_leaf_with_path
+#include <tokamax/core/leaf_filter.hpp>  // &&
 
-#include <type_traits>  // is_integral
+#include <type_traits>  // is_integral_v, is_invocable_v
 #include <utility>      // pair, as_const
 
 namespace tokamax {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/element.hpp>      // dtype, element_bits
+#include <tokamax/base/element.hpp>      // dtype
 #include <tokamax/base/extent_text.hpp>  // write_extent
 #include <tokamax/base/shape.hpp>        // shape
 

@@ -7,7 +7,6 @@
 #include <concepts>     // same_as
 #include <cstddef>      // ptrdiff_t
 #include <cstdint>      // int64_t
-#include <iterator>     // unreachable_sentinel
 #include <limits>       // numeric_limits
 #include <optional>     // optional
 #include <string>       // to_string

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/core/context.hpp>  // kept_context
-#include <tokamax/data/dataset.hpp>  // dataset, stage, endless
+#include <tokamax/data/dataset.hpp>  // stage, endless
 
 #include <condition_variable>  // condition_variable
 #include <exception>           // exception_ptr

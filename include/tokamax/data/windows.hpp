@@ -5,7 +5,7 @@
 #include <tokamax/data/counter_hash.hpp>  // counter_hash
 #include <tokamax/data/dataset.hpp>       // dataset, stage
 
-#include <string>  // messages
+#include <string>  // string, to_string
 
 namespace tokamax::data {
 

@@ -7,7 +7,7 @@
 #include <tokamax/kernel/grid_as_scan.hpp>       // grid_as_scan
 #include <tokamax/kernel/kernel_attributes.hpp>  // kernel_attributes
 #include <tokamax/kernel/ref_ops.hpp>            // ref_get_p, ref_set_p
-#include <tokamax/transforms/body.hpp>           // body_input, bind_bodies
+#include <tokamax/transforms/body.hpp>           // body_input
 
 namespace tokamax {
 

@@ -8,8 +8,6 @@
 
 #include <string>       // string
 #include <string_view>  // string_view
-#include <utility>      // move
-#include <vector>       // vector
 
 namespace tokamax {
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <tokamax/core/graph/cost.hpp>             // cost_of
-#include <tokamax/kernel/grid_as_scan.hpp>         // grid_as_scan
 #include <tokamax/kernel/grid_loop.hpp>            // kernel_as_grid_loop
 #include <tokamax/lax/reduce.hpp>                  // sum
 #include <tokamax/transforms/passes/backward.hpp>  // backward

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/iota.hpp>     // zeros
+#include <tokamax/lax/iota.hpp>     // zeros_like
 #include <tokamax/lax/reshape.hpp>  // squeeze
 
 namespace tokamax {

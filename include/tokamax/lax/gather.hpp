@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/iota.hpp>       // zeros
-#include <tokamax/lax/transpose.hpp>  // transpose
+#include <tokamax/lax/iota.hpp>       // iota, extent_operand, full_like
+#include <tokamax/lax/transpose.hpp>  // for its users: transpose
 
 namespace tokamax {
 

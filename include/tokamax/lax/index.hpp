@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/core/arguments.hpp>  // reject
-#include <tokamax/lax/slice.hpp>       // slice
+#include <tokamax/lax/slice.hpp>       // slice_options, slice_p
 
 #include <concepts>  // integral
 #include <limits>    // numeric_limits

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/elementwise/arithmetic.hpp>  // comparison, convert
+#include <tokamax/lax/elementwise/arithmetic.hpp>  // for its users: comparison and convert
 
 namespace tokamax {
 

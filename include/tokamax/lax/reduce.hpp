@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/elementwise/unary.hpp>  // sqrt
+#include <tokamax/lax/elementwise/unary.hpp>  // for its users: sqrt
 #include <tokamax/lax/iota.hpp>               // iota: argmax's gradient-free compose
 
 namespace tokamax {
@@ -14,7 +14,8 @@ inline constexpr axes every_axis = [] {
   return a;
 }();
 
-/// The options of a reduction: `sum(x, {.axis = {-1}, .keepdims = true})`.
+/// The options of a reduction: `sum(x, {.axis = -1, .keepdims = true})`. Functions that take them take axes in their place,
+/// too: `sum(x, 0)`, `sum(x, {0, 1})`. They are templates, so that `{0}` and `{0, 1}` are axes for these others.
 struct reduce_options {
   axes axis = every_axis;  ///< negative axes count from the end
   bool keepdims = false;   ///< keep the reduced axes with extent 1
@@ -120,21 +121,41 @@ inline constexpr op reduce_or_p = detail::reduction({
 ///         give bool
 /// errors  "reduce_sum: axis" (and so on) for an axis that x does not have; "max: extents", "min: extents" of no elements
 /// source  jax.numpy
+template <class = void>
 constexpr array sum(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   if (is_floating(x.dtype()) || bits_of(x.dtype()) >= 32) return detail::reduce(described<reduce_sum_p>(), x, o, l);
   return detail::reduce(described<sum_in_32_bits_p>(), x, o, l);
 }
+constexpr array sum(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return sum(x, {.axis = axis}, l);
+}
+template <class = void>
 constexpr array max(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::extreme(described<reduce_max_p>(), "max: extents", x, o, l);
 }
+constexpr array max(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return max(x, {.axis = axis}, l);
+}
+template <class = void>
 constexpr array min(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::extreme(described<reduce_min_p>(), "min: extents", x, o, l);
 }
+constexpr array min(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return min(x, {.axis = axis}, l);
+}
+template <class = void>
 constexpr array all(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::reduce(described<reduce_and_p>(), convert_element_type(x, bool_), o, l);
 }
+constexpr array all(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return all(x, {.axis = axis}, l);
+}
+template <class = void>
 constexpr array any(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::reduce(described<reduce_or_p>(), convert_element_type(x, bool_), o, l);
+}
+constexpr array any(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return any(x, {.axis = axis}, l);
 }
 /// Attributes of argmax and argmin.
 struct arg_attributes {

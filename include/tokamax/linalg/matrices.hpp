@@ -5,7 +5,7 @@
 
 #include <tokamax/lax/slice.hpp>      // slice_in_dim
 #include <tokamax/lax/transpose.hpp>  // swapaxes
-#include <tokamax/numpy/arange.hpp>   // arange
+#include <tokamax/numpy/arange.hpp>   // eye
 #include <tokamax/numpy/matmul.hpp>   // matmul
 #include <tokamax/numpy/where.hpp>    // where
 

@@ -6,7 +6,6 @@
 
 #include <tokamax/lax/slice.hpp>                // pad
 #include <tokamax/linalg/random.hpp>            // orthogonal
-#include <tokamax/nn/initializers.hpp>          // initializer
 #include <tokamax/numpy/manipulation/axes.hpp>  // moveaxis
 
 namespace tokamax::nn::initializers {

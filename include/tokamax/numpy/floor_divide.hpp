@@ -35,6 +35,13 @@ constexpr array remainder(const array& dividend, const array& divisor, source_li
   return select(r == zero, select(b < zero, array(-0.0, b.type()), array(0.0, b.type())), y, l);
 }
 
+/// The same, as C++ writes it.
+constexpr array operator%(const array& a, const located& b) { return remainder(a, b.value, b.where); }
+template <std::derived_from<array> A>
+constexpr A& operator%=(A& a, const located& b) {
+  return a = a % b;
+}
+
 /// floor(a / b); a quotient of 0 has the sign of a / b, as in NumPy. An integer divided by zero gives -1; for signed dtypes it gives -2 unless a is 0, as in JAX.
 /// dtypes  integers stay integers, bool becomes i32
 /// source  jax.numpy.floor_divide

@@ -38,8 +38,12 @@ constexpr dtype mean_dtype(const array& x) { return floating_for(x.dtype()); }
 /// dtypes  computed in f32 and rounded once; integers give f32, and 64-bit dtypes give f64
 /// errors  "reduce_sum: axis" for an axis that x does not have
 /// source  jax.numpy.mean
+template <class = void>
 constexpr array mean(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return astype(detail::mean_in_f32(x, o, l), detail::mean_dtype(x));
+}
+constexpr array mean(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return mean(x, {.axis = axis}, l);
 }
 
 /// The options of var and std: of how many elements less than there are the mean of squares is taken.
@@ -52,6 +56,7 @@ struct moment_options {
 ///
 /// shapes, dtypes, errors  as mean
 /// source  jax.numpy.var
+template <class = void>
 constexpr array var(const array& x, const moment_options& o = {}, source_line l = source_line::current()) {
   const array centred = astype(x, carrying(x.dtype()), l) - located(detail::mean_in_f32(x, {o.axis, true}, l), l);
   const array squares = centred * located(centred, l);
@@ -59,6 +64,9 @@ constexpr array var(const array& x, const moment_options& o = {}, source_line l 
   const double n = static_cast<double>(detail::reduced_count(x, o.axis)) - o.ddof;
   const array divisor(n > 0 ? n : std::numeric_limits<double>::quiet_NaN(), {centred.dtype(), false, {}});
   return astype(sum(squares, {o.axis, o.keepdims}, l) / located(divisor, l), detail::mean_dtype(x), l);
+}
+constexpr array var(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return var(x, {.axis = axis}, l);
 }
 
 }  // namespace tokamax

@@ -5,7 +5,7 @@
 #include <tokamax/lax/gather.hpp>   // index_in_i32
 #include <tokamax/ops/softmax.hpp>  // logsumexp, log_softmax
 
-#include <limits>  // NaN
+#include <limits>  // numeric_limits
 
 namespace tokamax {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tokamax/lax/gather.hpp>  // gather
-#include <tokamax/lax/reduce.hpp>  // sum
+#include <tokamax/lax/reduce.hpp>  // max, all, any
 #include <tokamax/lax/slice.hpp>   // slice_in_dim
 
 namespace tokamax {

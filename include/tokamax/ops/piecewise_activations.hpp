@@ -82,11 +82,15 @@ constexpr array glu(const array& x, int axis = -1, source_line l = source_line::
 /// log(mean(exp(x))) over some axes.
 /// dtypes  as logsumexp
 /// source  jax.nn.logmeanexp
+template <class = void>
 constexpr array logmeanexp(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::rounded_once(detail::in_floats(x), [&](const array& v) {
     return logsumexp(v, o, l) -
            log(array(static_cast<double>(detail::reduced_count(v, o.axis)), {v.dtype(), false, {}}));
   });
+}
+constexpr array logmeanexp(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return logmeanexp(x, {.axis = axis}, l);
 }
 /// log(1 - exp(-x)) for positive x, by the form that is exact on each side of log 2.
 /// source  Maechler 2012, "Accurately Computing log(1 - exp(-|a|))", eq. 7; jax.nn.log1mexp

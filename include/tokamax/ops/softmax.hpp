@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/reduce.hpp>         // max, sum, exp, log, select
+#include <tokamax/lax/reduce.hpp>         // sum, exp, log, select
 #include <tokamax/lax/stop_gradient.hpp>  // the maximum is a constant shift
 #include <tokamax/lax/transpose.hpp>      // swapaxes
 
@@ -98,6 +98,7 @@ constexpr array log_softmax(const array& x, int axis = -1, source_line l = sourc
 /// shapes  x [...] -> x without `axis` (all axes, if none is given)
 /// dtypes  any float, computed in f32 or f64 and rounded once; integers become f32
 /// source  jax.nn.logsumexp
+template <class = void>
 constexpr array logsumexp(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   const array y = detail::rounded_once(detail::in_floats(x), [&](const array& v) {
     const array top = stop_gradient(detail::reduce(described<reduce_max_p>(), v, {o.axis, true}, l), l);
@@ -111,6 +112,9 @@ constexpr array logsumexp(const array& x, reduce_options o = {}, source_line l =
   for (int i = 0; i < x.rank(); ++i)
     if (!reduced.contains(i)) s.push_back(x.extent(i));
   return reshape(y, s, l);
+}
+constexpr array logsumexp(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return logsumexp(x, {.axis = axis}, l);
 }
 /// The same over the elements at which `mask` holds; -inf where it holds nowhere.
 /// errors  "logsumexp: mask" that is not made of booleans

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/optim/schedule.hpp>  // schedule
+#include <tokamax/optim/schedule.hpp>  // schedule_of, linear, cosine
 
 #include <array>    // array
 #include <cstdint>  // int64_t

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/core/partition.hpp>   // filter, combine
-#include <tokamax/optim/transform.hpp>  // chain
+#include <tokamax/optim/transform.hpp>  // nothing_extra, update_with, map_floating
 
 namespace tokamax::optim {
 

@@ -7,7 +7,7 @@
 #include <tokamax/lax/reduce.hpp>     // sum
 #include <tokamax/lax/transpose.hpp>  // transpose
 #include <tokamax/numpy/matmul.hpp>   // matmul
-#include <tokamax/optim/adam.hpp>     // adamw
+#include <tokamax/optim/adam.hpp>     // scale_by_adam
 #include <tokamax/optim/masked.hpp>   // multi_transform
 
 #include <algorithm>  // max

@@ -33,11 +33,18 @@ struct key : array {
 TOKAMAX_COMPILED_ONCE array key::concrete(std::uint32_t seed) { return array::from<std::uint32_t>({0, seed}); }
 #endif
 
+/// Keys with leading axes. An entry of them, such as `scan` and `vmap` give to a function, may be used as a key.
+struct keys : array {
+  constexpr keys() = default;
+  constexpr explicit keys(const array& words) : array(words) {}
+  constexpr operator key() const { return key(static_cast<const array&>(*this)); }
+};
+
 /// The keys of all positions of `extents`: [extents, 2], to be mapped over.
 /// source  jax.random.split with a shape
-constexpr array split(const key& k, const shape& extents, source_line l = source_line::current()) {
+constexpr keys split(const key& k, const shape& extents, source_line l = source_line::current()) {
   key_reuse_check::use(k, l);
-  return threefry2x32(k, zeros({}, u32), extents, true, l);
+  return keys(threefry2x32(k, zeros({}, u32), extents, true, l));
 }
 
 /// N new keys: `auto [now, later] = split(k)`.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/elementwise/bitwise.hpp>  // shifts, xor: the meaning in smaller ops
+#include <tokamax/lax/elementwise/bitwise.hpp>  // xor: the meaning in smaller ops
 #include <tokamax/lax/iota.hpp>                 // iota: the counters
 #include <tokamax/lax/slice.hpp>                // slice: the words of a key
 

@@ -4,15 +4,13 @@
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/base/error.hpp>          // error
 #include <tokamax/core/context.hpp>        // context_part
 #include <tokamax/runtime/kernel.hpp>      // implementation, kernel_arguments
 
-#include <cstdint>      // uint64_t
-#include <memory>       // shared_ptr
-#include <string>       // string
-#include <string_view>  // string_view
-#include <vector>       // vector
+#include <cstdint>  // uint64_t
+#include <memory>   // shared_ptr
+#include <string>   // string
+#include <vector>   // vector
 
 #if defined(TOKAMAX_COMPILED_ONCE)
   #include <atomic>  // atomic

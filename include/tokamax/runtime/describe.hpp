@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/compiler/print.hpp>   // to_text
-#include <tokamax/runtime/program.hpp>  // program
+#include <tokamax/runtime/program.hpp>  // thaw, fusion
 
 namespace tokamax {
 

@@ -3,12 +3,10 @@
 // tested by tests/runtime/executable.cpp
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/memory.hpp>     // assign_arenas
-#include <tokamax/core/memory/buffer.hpp>  // handle, buffer_pool
-#include <tokamax/runtime/choice.hpp>      // step_choices
-#include <tokamax/runtime/kernel.hpp>      // array_view, kernel_function
-#include <tokamax/runtime/work.hpp>        // work_of
+#include <tokamax/compiler/memory.hpp>  // for its users: assign_arenas
+#include <tokamax/runtime/choice.hpp>   // step_choices
+#include <tokamax/runtime/kernel.hpp>   // array_view, kernel_function
+#include <tokamax/runtime/work.hpp>     // label_of
 
 #include <algorithm>  // any_of, equal
 #include <memory>     // unique_ptr

@@ -7,7 +7,6 @@
 #include <tokamax/runtime/device_put.hpp>  // device_put
 
 #include <algorithm>  // find_if
-#include <bit>        // bit_cast
 #include <vector>     // vector
 
 namespace tokamax::detail {

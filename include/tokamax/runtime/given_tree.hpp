@@ -9,6 +9,7 @@
 
 #include <memory>  // unique_ptr
 #include <span>    // span
+#include <string>  // to_string
 
 namespace tokamax::detail {
 
@@ -17,6 +18,7 @@ struct given_tree {
   const void* tree = nullptr;
   const tree_layout* layout = nullptr;
   bool movable = false;  ///< moved in: results may take its buffers, and it is empty after the call
+  tree_layout (*named)(const void* tree, const char* root) = nullptr;  ///< its layout with paths, for messages
   const array& leaf(std::size_t k) const { return layout->leaves[k].leaf(tree); }
 };
 using given_trees = std::span<const given_tree>;
@@ -37,6 +39,12 @@ void launch_into(std::unique_ptr<program_run> run, run_home home, given_trees gi
                  const tree_layout& result_layout, const std::int64_t* symbols, device& where);
 
 #if defined(TOKAMAX_COMPILED_ONCE)
+[[noreturn]] inline void reject_without_data(given_trees given, const given_tree& t, std::size_t leaf) {
+  std::string path = "argument " + std::to_string(&t - given.data());
+  if (t.named) path = t.named(t.tree, path.c_str()).paths[leaf];
+  throw error("jit: argument", std::string(message(t.leaf(leaf).type()).view()) + " without data",
+              "data; init or restore gives them to a model", std::move(path));
+}
 TOKAMAX_COMPILED_ONCE void take_leaves(program_run& run, given_trees given, device& where) {
   std::size_t count = 0;
   for (const given_tree& t : given) count += t.layout->leaves.size();
@@ -44,9 +52,7 @@ TOKAMAX_COMPILED_ONCE void take_leaves(program_run& run, given_trees given, devi
   for (const given_tree& t : given)
     for (const auto& place : t.layout->leaves) {
       const array& a = place.leaf(t.tree);
-      if (!a.is_concrete())
-        throw error("jit: argument", std::string(message(a.type()).view()) + " without data",
-                    "a concrete array; init or restore makes those of a model");
+      if (!a.is_concrete()) reject_without_data(given, t, static_cast<std::size_t>(&place - t.layout->leaves.data()));
       run.add_input(a, t.movable || a.is_literal(), where);
     }
 }

@@ -9,9 +9,11 @@
 #include <tokamax/runtime/program.hpp>            // programs known while compiling
 #include <tokamax/runtime/static_program.hpp>     // static_program
 #include <tokamax/runtime/traced_program.hpp>     // programs traced at run time
+#include <tokamax/transforms/callable.hpp>        // callable, takes
 
-#include <array>   // array
-#include <memory>  // shared_ptr, addressof
+#include <array>    // array
+#include <cstdlib>  // abort
+#include <memory>   // shared_ptr, addressof
 
 namespace tokamax {
 
@@ -77,6 +79,10 @@ template <class Device, class Program, class... Args>
 template <class F, class Device, trace_time When = trace_time::earliest>
 class jit_function {
   using tag = detail::tag_of<Device>;
+  static_assert(
+      !std::is_const_v<Device>,
+      "tokamax: decltype(tk::cpu) is const, so it is no type of a device for jit_function; a member of a class is "
+      "compiled<R(Args...)>");
   static_assert(When != trace_time::while_compiling || !std::is_same_v<Device, any_device>,
                 "tokamax: the kernels of a device that is chosen at run time are not known while compiling");
 
@@ -86,17 +92,9 @@ class jit_function {
   /// Runs f. Arguments that are moved in give their buffers to results of the same size.
   template <class... Args>
   auto operator()(Args&&... args) const {
-    constexpr bool known = detail::known_while_compiling<F, std::remove_cvref_t<Args>...>();
-    if constexpr (!known && When == trace_time::while_compiling) {
-      constexpr const auto& u = detail::unknown_of<F, std::remove_cvref_t<Args>...>;
-      static_cast<void>(sizeof(
-          unknown_while_compiling<detail::fixed<u.argument>(), detail::fixed<u.found>(), detail::fixed<u.expected>()>));
-    }
-    if constexpr (known && When != trace_time::at_run_time) {
-      return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
-    } else {
-      return run_late(std::forward<Args>(args)...);
-    }
+    static_assert(takes<F, std::remove_cvref_t<Args>...>,
+                  "tokamax: jit: the function does not take these arguments, as values or const T&");
+    if constexpr (takes<F, std::remove_cvref_t<Args>...>) return run(std::forward<Args>(args)...);
   }
 
   /// Forgets the programs that were traced at run time, and gives their memory back to the pool. Copies of this function
@@ -123,6 +121,21 @@ class jit_function {
   jit_function(F f, Device device, std::shared_ptr<traced_program<F>> programs)
       : f_(std::move(f)), device_(std::move(device)), dynamic_(std::move(programs)) {}
 
+  template <class... Args>
+  auto run(Args&&... args) const {
+    constexpr bool known = detail::known_while_compiling<F, std::remove_cvref_t<Args>...>();
+    if constexpr (!known && When == trace_time::while_compiling) {
+      constexpr const auto& u = detail::unknown_of<F, std::remove_cvref_t<Args>...>;
+      static_cast<void>(sizeof(
+          unknown_while_compiling<detail::fixed<u.argument>(), detail::fixed<u.found>(), detail::fixed<u.expected>()>));
+    }
+    if constexpr (known && When != trace_time::at_run_time) {
+      return run_known<std::remove_cvref_t<Args>...>(std::forward<Args>(args)...);
+    } else {
+      return run_late(std::forward<Args>(args)...);
+    }
+  }
+
   // The return type is spelled out, so that g++ instantiates this function after those around the call. It collects its
   // garbage in between, which saves memory.
   template <class... Args, class... Given>
@@ -142,6 +155,8 @@ class jit_function {
         auto result = *static_cast<const typename compiled::result_type*>(code.result_like());
         code.run(trees, std::addressof(result), device_of(device_));
         return result;
+      } else {
+        std::abort();  // not compiled
       }
     }
   }
@@ -165,6 +180,9 @@ class jit_function {
 /// not tell their content. So are functions of models whose default value has an extent of 0, because their sizes come later, and
 /// all functions for a device that is chosen at run time: `jit(f, x.device())`.
 ///
+/// An array that f captures is a constant of its programs, with the value that it had when f was traced: what changes is to be
+/// an argument (captured_values.hpp finds those who forget it). `jit(&network::forward, device)` takes a member, whose object is then the first argument.
+///
 /// Several threads may call the result at the same time, and so may both processes after a fork(). If they need the same new
 /// program, one traces it, and the others wait for it.
 ///
@@ -173,22 +191,27 @@ class jit_function {
 /// source  jax.jit
 template <class F, class Device>
   requires(!std::is_base_of_v<device, Device>)
-jit_function<F, Device> jit(F f, Device device) {
-  return jit_function<F, Device>(std::move(f), std::move(device));
+jit_function<callable<F>, Device> jit(F f, Device device) {
+  return jit_function<callable<F>, Device>(as_callable(std::move(f)), std::move(device));
 }
 template <class F>
-jit_function<F, any_device, trace_time::at_run_time> jit(F f, any_device device) {
-  return jit_function<F, any_device, trace_time::at_run_time>(std::move(f), device);
+jit_function<callable<F>, any_device, trace_time::at_run_time> jit(F f, any_device device) {
+  return jit_function<callable<F>, any_device, trace_time::at_run_time>(as_callable(std::move(f)), device);
+}
+/// The same of a function of the library that has several forms: `jit(tk::sum, tk::cpu)`.
+template <class Device>
+jit_function<library_function, any_device, trace_time::at_run_time> jit(library_function f, Device&& device) {
+  return jit_function<library_function, any_device, trace_time::at_run_time>(f, any_device(device));
 }
 /// The same, traced only `while_compiling` (else it does not compile) or only `at_run_time`.
 template <class F, class Device, trace_time When>
   requires(!std::is_base_of_v<device, Device>)
-jit_function<F, Device, When> jit(F f, Device device, trace_tag<When>) {
-  return jit_function<F, Device, When>(std::move(f), std::move(device));
+jit_function<callable<F>, Device, When> jit(F f, Device device, trace_tag<When>) {
+  return jit_function<callable<F>, Device, When>(as_callable(std::move(f)), std::move(device));
 }
 template <class F, trace_time When>
-jit_function<F, any_device, When> jit(F f, any_device device, trace_tag<When>) {
-  return jit_function<F, any_device, When>(std::move(f), device);
+jit_function<callable<F>, any_device, When> jit(F f, any_device device, trace_tag<When>) {
+  return jit_function<callable<F>, any_device, When>(as_callable(std::move(f)), device);
 }
 
 }  // namespace tokamax

@@ -8,7 +8,7 @@
 #include <tokamax/compiler/schedule.hpp>   // make_plan
 #include <tokamax/compiler/sums.hpp>       // join_sums
 #include <tokamax/core/trace.hpp>          // trace_into
-#include <tokamax/runtime/executable.hpp>  // loop_function
+#include <tokamax/runtime/executable.hpp>  // has_kernel, taken_by_kernel, prints_loops
 
 namespace tokamax {
 

@@ -8,7 +8,6 @@
 #include <cstddef>  // size_t
 #include <cstdint>  // uint64_t
 #include <memory>   // shared_ptr
-#include <utility>  // move
 
 #if defined(TOKAMAX_COMPILED_ONCE)
   #include <tokamax/core/memory/fork_mutexes.hpp>  // fork_mutexes

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/freeze.hpp>        // thaw
+#include <tokamax/compiler/freeze.hpp>        // view
 #include <tokamax/compiler/verify.hpp>        // verifies_programs
 #include <tokamax/core/trace.hpp>             // current_context.trace, inline_graph
 #include <tokamax/runtime/given_tree.hpp>     // given_tree
@@ -129,9 +129,11 @@ TOKAMAX_COMPILED_ONCE void static_program::reject(std::size_t position, const vo
     const array &a = named.leaves[k].leaf(given), &expected = named.leaves[k].leaf(t.like);
     const bool lacks_data = concrete && !a.is_concrete();
     if (lacks_data || !symbols.fits(expected.type(), a.type(), position))
-      throw error(lacks_data ? error_kind::argument : error_kind::shape, "jit: argument",
-                  std::string(message(a.type()).view()) + (lacks_data ? " without data" : ""),
-                  symbols.text(expected.type()), path[k]);
+      throw error(
+          lacks_data ? error_kind::argument : error_kind::shape, "jit: argument",
+          std::string(message(a.type()).view()) + (lacks_data ? " without data" : ""),
+          symbols.text(expected.type()) + (lacks_data ? " with data; init or restore gives them to a model" : ""),
+          path[k]);
   }
   throw error("jit: argument", "another structure", "the one it was compiled with", "argument");
 }

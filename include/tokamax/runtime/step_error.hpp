@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/core/op.hpp>             // place_text
+#include <tokamax/core/graph.hpp>          // place_text
 
 #include <exception>    // throw_with_nested
 #include <new>          // bad_alloc

@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>     // TOKAMAX_COMPILED_ONCE
-#include <tokamax/compiler/lower.hpp>         // lower
-#include <tokamax/compiler/schedule.hpp>      // make_plan
-#include <tokamax/compiler/sums.hpp>          // join_sums
-#include <tokamax/compiler/verify.hpp>        // verifies_programs
-#include <tokamax/core/trace.hpp>             // trace_into
-#include <tokamax/runtime/given_tree.hpp>     // given_tree
-#include <tokamax/runtime/program_cache.hpp>  // program_cache, running_hash
-#include <tokamax/runtime/runner_pool.hpp>    // runner_pool
-#include <tokamax/runtime/symbol_values.hpp>  // symbol_values
+#include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE
+#include <tokamax/compiler/lower.hpp>           // lower
+#include <tokamax/compiler/schedule.hpp>        // make_plan
+#include <tokamax/compiler/sums.hpp>            // join_sums
+#include <tokamax/compiler/verify.hpp>          // verifies_programs
+#include <tokamax/core/trace.hpp>               // trace_into
+#include <tokamax/runtime/captured_values.hpp>  // checks_captured_values
+#include <tokamax/runtime/given_tree.hpp>       // given_tree
+#include <tokamax/runtime/program_cache.hpp>    // program_cache, running_hash
+#include <tokamax/runtime/runner_pool.hpp>      // runner_pool
+#include <tokamax/runtime/symbol_values.hpp>    // symbol_values
 
 #include <memory>  // unique_ptr, addressof
 
@@ -172,6 +173,7 @@ struct traced_entry {
   std::unique_ptr<owned_program> program;                 ///< its code never runs: runners are copies
   std::unique_ptr<runner_pool> runners;
   captured_data captured;
+  std::unique_ptr<graph> traced;  ///< if captured values are looked at in each call
 };
 
 /// What programs of one function differ by, beside their arguments.
@@ -315,8 +317,9 @@ class traced_program {
     using skeleton_type = skeletons<result_type, std::remove_cvref_t<Given>...>;
     std::unique_ptr<tree_layout> rooms[sizeof...(Given) + 1];
     auto* room = rooms;
-    const detail::given_tree trees[] = {
-        {std::addressof(given), &detail::layout_of(given, *room++), detail::is_movable<Given>}..., {}};
+    const detail::given_tree trees[] = {{std::addressof(given), &detail::layout_of(given, *room++),
+                                         detail::is_movable<Given>, &tree_layout::of<std::remove_cvref_t<Given>>}...,
+                                        {}};
     const detail::given_trees list(trees, sizeof...(Given));
     const detail::program_kind kind{&type_mark<skeleton_type>, &kernels};
     std::shared_ptr<detail::traced_entry> e = entries_.find(kind, list);
@@ -324,6 +327,8 @@ class traced_program {
       auto make = [&] { return trace<skeleton_type>(f, kernels, given...); };
       const auto call = [](void* t) -> std::shared_ptr<void> { return (*static_cast<decltype(make)*>(t))(); };
       e = entries_.find_or_make(kind, list, {call, &make});
+    } else if (e->traced && checks_captured_values()) {
+      detail::compare_traces(*e->traced, *trace<skeleton_type>(f, kernels, given...)->traced);
     }
     result_type result = copy_tree(static_cast<const skeleton_type*>(e->trees.get())->result);
     entries_.run(std::move(e), list, std::addressof(result), detail::layout_of(result, *room), where);
@@ -360,6 +365,7 @@ class traced_program {
           detail::make_empty(made->arguments);
         },
         trees->arguments);
+    if (checks_captured_values()) made->traced = std::make_unique<graph>(g);
     made->program = detail::owned_program::make(g, kernels);
     made->runners = std::make_unique<detail::runner_pool>(made->program->code, g.dynamic);
     made->trees = std::move(trees);

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <tokamax/text/model.hpp>       // token_table
-#include <tokamax/text/normalizer.hpp>  // text_steps
+#include <tokamax/text/normalizer.hpp>  // piece, normalized_text, is_whitespace
 
 #include <bitset>  // bitset
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/text/utf8.hpp>  // append_utf8
+#include <tokamax/text/utf8.hpp>  // for_each_code
 
 #include <array>     // array
 #include <optional>  // optional

@@ -11,7 +11,6 @@
 #include <algorithm>  // min
 #include <array>      // array
 #include <cstdint>    // uint32_t
-#include <optional>   // optional
 #include <utility>    // pair
 #include <vector>     // vector
 

@@ -5,11 +5,10 @@
 // tested by tests/text/tokenizer.cpp
 #pragma once
 
-#include <tokamax/base/file.hpp>            // read_file
 #include <tokamax/text/added_tokens.hpp>    // added_token_finder
 #include <tokamax/text/bpe.hpp>             // bpe, unigram, wordpiece, word_level
 #include <tokamax/text/decoder.hpp>         // add_decoder
-#include <tokamax/text/gguf.hpp>            // tokenizer_of
+#include <tokamax/text/gguf.hpp>            // for its users: tokenizer_of
 #include <tokamax/text/post_processor.hpp>  // add_post_processor
 #include <tokamax/text/tiktoken.hpp>        // parse_tiktoken
 

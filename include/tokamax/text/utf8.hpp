@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/error.hpp>  // error
+#include <tokamax/base/error.hpp>  // for its users: error
 
 #include <cstddef>      // size_t
 #include <string>       // string

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>  // format
 
-#include <algorithm>  // minmax
+#include <algorithm>  // min, max
 #include <cmath>      // isfinite
 #include <string>     // string
 #include <utility>    // pair

@@ -3,7 +3,7 @@
 // tested by tests/train/step.cpp
 #pragma once
 
-#include <tokamax/optim/transform.hpp>  // gradient_transform
+#include <tokamax/optim/transform.hpp>  // for its users: gradient_transform
 
 namespace tokamax::train {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/core/trace.hpp>       // is_stateless
-#include <tokamax/train/state.hpp>      // state
+#include <tokamax/train/state.hpp>      // update_with, apply_updates
 #include <tokamax/transforms/grad.hpp>  // value_and_grad
 
 #include <type_traits>  // is_same_v

@@ -5,17 +5,26 @@
 
 #include <tokamax/core/leaf_kind.hpp>     // is_parameter
 #include <tokamax/core/trace.hpp>         // leaves
-#include <tokamax/lax/stop_gradient.hpp>  // variable
+#include <tokamax/lax/stop_gradient.hpp>  // variable_p
 
 #include <tuple>    // tuple
 #include <utility>  // pair
 
 namespace tokamax {
 
+namespace detail {
+struct only_true {
+  consteval only_true(bool value) {
+    if (!value) throw "has_aux = false: leave it out";
+  }
+};
+}  // namespace detail
 /// States that a function returns a pair: the value that is differentiated, and anything else that it computed. Use it as
-/// `value_and_grad(f, has_aux)`.
-struct has_aux_tag {};
-inline constexpr has_aux_tag has_aux{};
+/// `value_and_grad(f, has_aux)` or, as in JAX, `value_and_grad(f, {.has_aux = true})`.
+struct has_aux_tag {
+  detail::only_true has_aux;
+};
+inline constexpr has_aux_tag has_aux{true};
 
 namespace detail {
 

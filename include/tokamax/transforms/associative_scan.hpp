@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/trace.hpp>       // leaves, with_leaves
+#include <tokamax/core/trace.hpp>       // leaves
 #include <tokamax/lax/concatenate.hpp>  // concatenate
 #include <tokamax/lax/reverse.hpp>      // reverse
 #include <tokamax/lax/slice.hpp>        // slice_in_dim

@@ -4,10 +4,9 @@
 
 #include <tokamax/base/fixed_string.hpp>      // fixed_string
 #include <tokamax/core/kernel_arguments.hpp>  // kernel_arguments
-#include <tokamax/core/trace.hpp>             // in_trace, leaves
 #include <tokamax/lax/concatenate.hpp>        // stack
 #include <tokamax/lax/index.hpp>              // x[i]
-#include <tokamax/transforms/body.hpp>        // stacked_type
+#include <tokamax/transforms/body.hpp>        // for its users: stacked_type
 
 #include <string_view>  // string_view
 

@@ -4,7 +4,7 @@
 
 #include <tokamax/lax/concatenate.hpp>   // concatenate
 #include <tokamax/lax/gather.hpp>        // gather: the entry's own row
-#include <tokamax/lax/transpose.hpp>     // transpose
+#include <tokamax/lax/transpose.hpp>     // swapaxes
 #include <tokamax/numpy/statistics.hpp>  // sum, mean, max, min
 #include <tokamax/transforms/vmap.hpp>   // axis_name
 

@@ -3,9 +3,8 @@
 // tested by tests/transforms/custom_vjp.cpp
 #pragma once
 
-#include <tokamax/transforms/arguments.hpp>        // require_types
-#include <tokamax/transforms/body.hpp>             // batched_body
-#include <tokamax/transforms/passes/backward.hpp>  // backward
+#include <tokamax/transforms/arguments.hpp>  // with_cotangents
+#include <tokamax/transforms/body.hpp>       // add_body
 
 namespace tokamax {
 

@@ -4,8 +4,6 @@
 
 #include <tokamax/core/trace.hpp>  // trace_into
 
-#include <utility>  // pair
-
 namespace tokamax {
 
 /// The graph of f on arguments like these; their values do not matter. Its inputs are the leaves of the arguments, and its

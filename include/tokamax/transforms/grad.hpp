@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tokamax/transforms/arguments.hpp>        // has_aux
+#include <tokamax/transforms/callable.hpp>         // callable, takes
 #include <tokamax/transforms/passes/backward.hpp>  // backward
 
 namespace tokamax {
@@ -23,8 +24,8 @@ struct value_and_grad_function {
 
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
-    return start<detail::argument_numbers<static_cast<int>(sizeof...(Args)), Arguments...>>(
-        std::index_sequence_for<Args...>{}, args...);
+    using numbers = detail::argument_numbers<static_cast<int>(sizeof...(Args)), Arguments...>;
+    return start<numbers>(std::index_sequence_for<Args...>{}, args...);
   }
 
  private:
@@ -34,6 +35,12 @@ struct value_and_grad_function {
   }
   template <class Numbers, std::size_t... K, class... Args>
   constexpr auto run(std::index_sequence<K...> chosen, const Args&... args) const {
+    static_assert(takes<F, Args...>,
+                  "tokamax: grad: the function does not take these arguments, as values or const T&");
+    if constexpr (takes<F, Args...>) return in_graph<Numbers>(chosen, args...);
+  }
+  template <class Numbers, std::size_t... K, class... Args>
+  constexpr auto in_graph(std::index_sequence<K...> chosen, const Args&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
     using tuple = std::tuple<std::tuple_element_t<Numbers::template at<K>(), std::tuple<Args...>>...>;
     using grads_type = decltype(detail::one_or_tuple(std::declval<tuple>()));
@@ -87,12 +94,18 @@ struct value_and_grad_function {
 /// errors  "grad: value of the function", "grad: argument" without floating leaves
 /// source  jax.value_and_grad
 template <int... Arguments, class F>
-constexpr value_and_grad_function<F, false, Arguments...> value_and_grad(F f, source_line l = source_line::current()) {
-  return {f, l};
+constexpr value_and_grad_function<callable<F>, false, Arguments...> value_and_grad(
+    F f, source_line l = source_line::current()) {
+  return {as_callable(f), l};
 }
 template <int... Arguments, class F>
-constexpr value_and_grad_function<F, true, Arguments...> value_and_grad(F f, has_aux_tag,
-                                                                        source_line l = source_line::current()) {
+constexpr value_and_grad_function<callable<F>, true, Arguments...> value_and_grad(
+    F f, has_aux_tag, source_line l = source_line::current()) {
+  return {as_callable(f), l};
+}
+template <int... Arguments>
+constexpr value_and_grad_function<library_function, false, Arguments...> value_and_grad(
+    library_function f, source_line l = source_line::current()) {
   return {f, l};
 }
 template <class F, bool Aux, int... Arguments>
@@ -105,7 +118,14 @@ struct grad_function {
   source_line where{};  ///< the line of the call of grad
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
-    auto result = value_and_grad_function<F, Aux, Arguments...>{f, where}(args...);
+    using both = value_and_grad_function<F, Aux, Arguments...>;
+    using result_type = decltype(both{f, where}(args...));
+    if constexpr (!std::is_void_v<result_type>) return part_of(both{f, where}(args...));
+  }
+
+ private:
+  template <class Result>
+  static constexpr auto part_of(Result result) {
     if constexpr (Aux)
       return std::pair{std::move(result.second), std::move(result.first.second)};
     else
@@ -117,11 +137,17 @@ struct grad_function {
 /// `has_aux` it returns the pair of the gradient and the second part of f's result.
 /// source  jax.grad
 template <int... Arguments, class F>
-constexpr grad_function<F, false, Arguments...> grad(F f, source_line l = source_line::current()) {
-  return {f, l};
+constexpr grad_function<callable<F>, false, Arguments...> grad(F f, source_line l = source_line::current()) {
+  return {as_callable(f), l};
 }
 template <int... Arguments, class F>
-constexpr grad_function<F, true, Arguments...> grad(F f, has_aux_tag, source_line l = source_line::current()) {
+constexpr grad_function<callable<F>, true, Arguments...> grad(F f, has_aux_tag,
+                                                              source_line l = source_line::current()) {
+  return {as_callable(f), l};
+}
+template <int... Arguments>
+constexpr grad_function<library_function, false, Arguments...> grad(library_function f,
+                                                                    source_line l = source_line::current()) {
   return {f, l};
 }
 template <class F, bool Aux, int... Arguments>

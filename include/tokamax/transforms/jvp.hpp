@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/transforms/arguments.hpp>       // has_aux
+#include <tokamax/transforms/arguments.hpp>       // has_aux_tag, as_variables, with_cotangents
 #include <tokamax/transforms/passes/forward.hpp>  // forward
 
 namespace tokamax {

@@ -4,6 +4,7 @@
 
 #include <tokamax/core/trace.hpp>               // in_trace
 #include <tokamax/lax/transpose.hpp>            // move the batch axis
+#include <tokamax/transforms/callable.hpp>      // callable, takes
 #include <tokamax/transforms/passes/batch.hpp>  // batch
 
 namespace tokamax {
@@ -96,12 +97,18 @@ struct vmap_function {
   [[no_unique_address]] Out out_axes{};
   template <class... Args>
   constexpr auto operator()(const Args&... args) const {
+    static_assert(takes<F, Args...>,
+                  "tokamax: vmap: the function does not take one example of each of these arguments");
+    if constexpr (takes<F, Args...>) return in_graph(args...);
+  }
+
+ private:
+  template <class... Args>
+  constexpr auto in_graph(const Args&... args) const {
     using result_type = std::remove_cvref_t<std::invoke_result_t<const F&, const Args&...>>;
     return in_trace([this](graph& g, const Args&... traced) -> result_type { return map<result_type>(g, traced...); },
                     args...);
   }
-
- private:
   /// The axis of each leaf of the result.
   template <class Result>
   constexpr vec<std::int64_t> out_axes_of(graph& g, const Result& result) const {
@@ -208,7 +215,11 @@ struct vmap_function {
 ///         between entries and is not mapped; "vmap: axis_name" if a vmap around it has that name
 /// source  jax.vmap
 template <class F>
-constexpr vmap_function<F> vmap(F f, vmap_options options = {}, source_line l = source_line::current()) {
+constexpr vmap_function<callable<F>> vmap(F f, vmap_options options = {}, source_line l = source_line::current()) {
+  return {as_callable(f), options, l};
+}
+constexpr vmap_function<library_function> vmap(library_function f, vmap_options options = {},
+                                               source_line l = source_line::current()) {
   return {f, options, l};
 }
 /// The same with an axis for each leaf: `in` is a tuple with one entry an argument, `out` one for the result. An entry is a
@@ -219,10 +230,10 @@ constexpr vmap_function<F> vmap(F f, vmap_options options = {}, source_line l = 
 ///
 /// errors  those above; entries that are not like their arguments do not compile, "vmap: in_axes" for a data array
 template <class F, class First, class... In, class Out = detail::nothing_given>
-constexpr vmap_function<F, std::tuple<First, In...>, Out> vmap(F f, std::tuple<First, In...> in, Out out = {},
-                                                               vmap_options options = {},
-                                                               source_line l = source_line::current()) {
-  return {f, options, l, in, out};
+constexpr vmap_function<callable<F>, std::tuple<First, In...>, Out> vmap(F f, std::tuple<First, In...> in, Out out = {},
+                                                                         vmap_options options = {},
+                                                                         source_line l = source_line::current()) {
+  return {as_callable(f), options, l, in, out};
 }
 
 }  // namespace tokamax

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/features.hpp>        // features
-#include <tokamax/backend/cpu/kernels_of.hpp>      // kernels_of
+#include <tokamax/backend/cpu/kernels_of.hpp>      // how kernels of the CPU are found
 #include <tokamax/backend/cpu/processor.hpp>       // what the program needs of the processor
 #include <tokamax/backend/cpu/vector/threads.hpp>  // num_threads
 #include <tokamax/base/compiled_once.hpp>          // TOKAMAX_COMPILED_ONCE

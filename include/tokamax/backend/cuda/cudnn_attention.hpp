@@ -6,9 +6,6 @@
 
 #include <tokamax/backend/cuda/cudnn_graph.hpp>  // cudnn_graph
 
-#include <cstdlib>  // getenv
-#include <limits>   // infinity
-
 namespace tokamax::cuda_backend {
 
 /// What the library must know of a call: extents, strides of q, k, v (and of out, ct and the gradients backward) in the order

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_BODY
-#include <tokamax/runtime/kernel.hpp>      // kernel_table, taken_by_kernel
+#include <tokamax/runtime/kernel.hpp>      // taken_by_kernel
 
 #include <string>       // string
 #include <string_view>  // string_view

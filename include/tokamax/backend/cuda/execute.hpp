@@ -7,17 +7,17 @@
 
 #if defined(TOKAMAX_CUDA_COMPILED_ONCE)
   #include <tokamax/backend/cuda/kernels/attention.hpp>         // attention
-  #include <tokamax/backend/cuda/kernels/conv.hpp>              // conv_general_dilated
-  #include <tokamax/backend/cuda/kernels/copy.hpp>              // concatenate, pad, reverse
-  #include <tokamax/backend/cuda/kernels/cross_entropy.hpp>     // cross_entropy
-  #include <tokamax/backend/cuda/kernels/dot_general.hpp>       // dot_general
-  #include <tokamax/backend/cuda/kernels/index.hpp>             // gather, dynamic_slice
-  #include <tokamax/backend/cuda/kernels/norm.hpp>              // layer_norm, rms_norm
+  #include <tokamax/backend/cuda/kernels/conv.hpp>              // kernels of conv_general_dilated
+  #include <tokamax/backend/cuda/kernels/copy.hpp>              // kernels of concatenate, of pad, of reverse
+  #include <tokamax/backend/cuda/kernels/cross_entropy.hpp>     // kernels of cross_entropy
+  #include <tokamax/backend/cuda/kernels/dot_general.hpp>       // kernels of dot_general
+  #include <tokamax/backend/cuda/kernels/index.hpp>             // kernels of gather, of dynamic_slice
+  #include <tokamax/backend/cuda/kernels/norm.hpp>              // kernels of layer_norm, of rms_norm
   #include <tokamax/backend/cuda/kernels/reduce.hpp>            // reduce_sum and its family
-  #include <tokamax/backend/cuda/kernels/rotary_embedding.hpp>  // rotary_embedding
-  #include <tokamax/backend/cuda/kernels/rows.hpp>              // argmax, cumsum, sort
-  #include <tokamax/backend/cuda/kernels/scatter.hpp>           // scatter_add
-  #include <tokamax/backend/cuda/kernels/softmax.hpp>           // softmax
+  #include <tokamax/backend/cuda/kernels/rotary_embedding.hpp>  // kernels of rotary_embedding
+  #include <tokamax/backend/cuda/kernels/rows.hpp>              // kernels of argmax, of cumsum, of sort
+  #include <tokamax/backend/cuda/kernels/scatter.hpp>           // kernels of scatter_add
+  #include <tokamax/backend/cuda/kernels/softmax.hpp>           // kernels of softmax
   #include <tokamax/backend/cuda/loops.hpp>                     // program_code
   #include <tokamax/backend/cuda/precompile.hpp>                // connection_of_process
 

@@ -4,7 +4,7 @@
 // tested by tests/backend/cuda/device.cpp
 #pragma once
 
-#include <tokamax/base/error.hpp>  // error
+#include <tokamax/base/error.hpp>  // for its users: error
 
 #include <dlfcn.h>  // dlopen, dlsym
 

@@ -4,13 +4,12 @@
 // tested by tests/backend/cuda/text.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/launch.hpp>      // record
+#include <tokamax/backend/cuda/launch.hpp>      // ceil_div, kernel_record, joined
 #include <tokamax/backend/cuda/text/lanes.hpp>  // lanes
 #include <tokamax/backend/cuda/text/loop.hpp>   // loop
 #include <tokamax/compiler/loop_text.hpp>       // loops_to_cpp
 
 #include <algorithm>  // any_of
-#include <array>      // array
 #include <atomic>     // atomic
 #include <bit>        // bit_width, countr_zero
 #include <cstdlib>    // abs

@@ -8,7 +8,7 @@
 
 #include <sys/mman.h>  // mmap
 
-#include <cstring>  // memcpy
+#include <cstring>  // memmove
 #include <map>      // map
 #include <mutex>    // lock_guard
 

@@ -10,7 +10,6 @@
 
 #include <algorithm>  // find_if, rotate
 #include <memory>     // unique_ptr
-#include <utility>    // move
 #include <vector>     // vector
 
 namespace tokamax::cuda_backend {

@@ -4,5 +4,5 @@
 // tested by tests/linalg/cholesky.cpp
 #pragma once
 
-#include <tokamax/backend/eigen/linalg/factors.hpp>  // cholesky, triangular_solve, lu, qr
-#include <tokamax/backend/eigen/linalg/spectra.hpp>  // svd, eigh, eig
+#include <tokamax/backend/eigen/linalg/factors.hpp>  // kernels of cholesky, of triangular_solve, of lu, of qr
+#include <tokamax/backend/eigen/linalg/spectra.hpp>  // kernels of svd, of eigh, of eig

@@ -4,7 +4,7 @@
 
 #include <tokamax/backend/systolic/array_shape.hpp>  // array_shape, product_shape
 
-#include <algorithm>  // max, min
+#include <algorithm>  // max
 #include <cstddef>    // size_t
 #include <vector>     // vector
 

@@ -4,7 +4,7 @@
 
 #include <tokamax/backend/systolic/program.hpp>  // program
 
-#include <algorithm>  // max, min
+#include <algorithm>  // max
 #include <string>     // string
 #include <vector>     // vector
 

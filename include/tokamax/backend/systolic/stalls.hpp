@@ -3,7 +3,6 @@
 #pragma once
 
 #include <tokamax/backend/systolic/product_cost.hpp>  // product_cycles
-#include <tokamax/backend/systolic/vector_cost.hpp>   // unit
 
 #include <algorithm>    // sort
 #include <array>        // array

@@ -11,7 +11,7 @@
 #include <unistd.h>    // sysconf
 
 #include <atomic>   // atomic
-#include <cstddef>  // byte, size_t
+#include <cstddef>  // size_t
 #include <cstring>  // memcpy
 
 namespace tokamax::xbyak {

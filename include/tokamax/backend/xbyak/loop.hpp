@@ -4,11 +4,10 @@
 // needs <xbyak/xbyak.h>
 #pragma once
 
-#include <tokamax/backend/cpu/loop/interpreted.hpp>  // run_interpreted
-#include <tokamax/backend/cpu/loop/loop.hpp>         // each_part, locate
-#include <tokamax/backend/cpu/vector/threads.hpp>    // scratch
-#include <tokamax/backend/xbyak/code_memory.hpp>     // code_memory
-#include <tokamax/backend/xbyak/loop_writer.hpp>     // loop_writer
+#include <tokamax/backend/cpu/loop/loop.hpp>       // each_part, locate
+#include <tokamax/backend/cpu/vector/threads.hpp>  // scratch
+#include <tokamax/backend/xbyak/code_memory.hpp>   // code_memory
+#include <tokamax/backend/xbyak/loop_writer.hpp>   // loop_writer
 
 #include <algorithm>      // equal, max, min
 #include <cstring>        // memcpy, memset

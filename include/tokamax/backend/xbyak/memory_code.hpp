@@ -5,7 +5,7 @@
 // needs <xbyak/xbyak.h>
 #pragma once
 
-#include <tokamax/backend/xbyak/element_code.hpp>  // element_operands, sign_bit
+#include <tokamax/backend/xbyak/element_code.hpp>  // sign_bit
 
 namespace tokamax::xbyak {
 

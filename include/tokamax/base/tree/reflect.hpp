@@ -7,7 +7,7 @@
 #include <string_view>  // field names
 #include <tuple>        // what fields() returns
 #include <type_traits>  // remove_cv_t
-#include <utility>      // index_sequence
+#include <utility>      // declval
 
 namespace tokamax {
 

@@ -1,14 +1,14 @@
 // tokamax/base/tree/tree_like.hpp: a tree with the structure of another tree, but with leaves of another type.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <tokamax/base/fixed_string.hpp>    // names
+#include <tokamax/base/fixed_string.hpp>    // fixed_string
 #include <tokamax/base/tree.hpp>            // for_each_leaf_with_path
 #include <tokamax/base/tree/tree_path.hpp>  // call_on_leaf
 
 #include <array>        // field names
 #include <cstddef>      // size_t
 #include <string_view>  // field names
-#include <tuple>        // fields
+#include <tuple>        // tuple, get, apply
 #include <type_traits>  // is_same_v
 #include <utility>      // index_sequence
 #include <vector>       // a sequence

@@ -7,9 +7,9 @@
 
 #include <cstddef>      // size_t
 #include <iterator>     // size
-#include <string>       // paths
+#include <string>       // string
 #include <string_view>  // field names
-#include <type_traits>  // remove_cv_t
+#include <type_traits>  // remove_cv_t, is_polymorphic_v
 #include <utility>      // index_sequence
 
 namespace tokamax {
@@ -23,8 +23,11 @@ inline constexpr bool is_suitable = false;  // a name that depends on T
 /// the message appears once for each type.
 template <class T>
 constexpr bool unsuitable_member() {
+  static_assert(!std::is_polymorphic_v<T>,
+                "tokamax: a class with virtual functions is no part of a tree; a field std::variant<A, B> holds one of "
+                "several layers, and std::visit calls it");
   static_assert(
-      detail::is_suitable<T>,
+      detail::is_suitable<T> || std::is_polymorphic_v<T>,
       "tokamax: this type is no part of a tree; a tree is made of leaves (arrays), plain structs (with fields of their "
       "own or of a base class, not both), classes with tokamax_fields, std::array, vector, pair, tuple, optional, "
       "unique_ptr, variant, map<string, T>, and static values (numbers, enumerators, texts, function pointers, "

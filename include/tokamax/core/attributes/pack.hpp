@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/attributes/kinds.hpp>  // kind_of_attribute, fixed_words
+#include <tokamax/core/attributes/kinds.hpp>  // fixed_words
 
 #include <bit>  // bit_cast
 

@@ -47,9 +47,9 @@ template <int = 0> void vdot(...) = delete;  // #include <tokamax/complex.hpp>
 }  // namespace declared_in_complex_hpp
 using namespace declared_in_complex_hpp;
 namespace declared_in_linalg_hpp {
-template <int = 0> void polyfit(...) = delete;  // #include <tokamax/linalg.hpp>
-template <int = 0> void polyfit_covariance(...) = delete;  // #include <tokamax/linalg.hpp>
-template <int = 0> void polyfit_full(...) = delete;  // #include <tokamax/linalg.hpp>
+template <int = 0> void polyfit(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void polyfit_covariance(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void polyfit_full(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
 }  // namespace declared_in_linalg_hpp
 using namespace declared_in_linalg_hpp;
 namespace declared_in_numpy_hpp {
@@ -134,21 +134,76 @@ template <int = 0> void update_paged_cache(...) = delete;  // #include <tokamax/
 }  // namespace declared_in_ops_hpp
 using namespace declared_in_ops_hpp;
 namespace declared_in_scipy_hpp {
-template <int = 0> void bessel_i0e(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void bessel_i1e(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void betainc(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void digamma(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void erfc(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void igamma(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void igamma_grad_a(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void igammac(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void kaiser(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void lgamma(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void polygamma(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void random_gamma(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void random_gamma_grad(...) = delete;  // #include <tokamax/scipy.hpp>
-template <int = 0> void zeta(...) = delete;  // #include <tokamax/scipy.hpp>
+template <int = 0> void bessel_i0e(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void bessel_i1e(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void betainc(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void digamma(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void erfc(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void igamma(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void igamma_grad_a(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void igammac(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void kaiser(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void lgamma(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void polygamma(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void random_gamma(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void random_gamma_grad(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
+template <int = 0> void zeta(...) = delete;  // #include <tokamax/scipy.hpp>, link tokamax::linalg
 }  // namespace declared_in_scipy_hpp
 using namespace declared_in_scipy_hpp;
+namespace checkpoint {
+namespace declared_in_checkpoint_hpp {
+template <int = 0> void about(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void check(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void check_json(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void crc32c(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void dtype_stored_as(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void restore(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void stored_bytes(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void stored_name(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void write_safetensors(...) = delete;  // #include <tokamax/checkpoint.hpp>
+}  // namespace declared_in_checkpoint_hpp
+using namespace declared_in_checkpoint_hpp;
+}  // namespace checkpoint
+namespace linalg {
+namespace declared_in_linalg_hpp {
+template <int = 0> void cho_factor(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void cho_solve(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void cholesky(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void cond(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void cross(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void det(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void diagonal(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void eig(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void eigh(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void eigvals(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void eigvalsh(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void expm(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void inv(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void lstsq(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void lu(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void lu_factor(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void lu_solve(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void matrix_norm(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void matrix_power(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void matrix_rank(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void multi_dot(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void norm(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void outer(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void pinv(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void qr(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void slogdet(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void solve(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void svd(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void svdvals(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void tensorinv(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void tensorsolve(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void trace(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void triangular_solve(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void vecdot(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void vector_norm(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+}  // namespace declared_in_linalg_hpp
+using namespace declared_in_linalg_hpp;
+}  // namespace linalg
 // clang-format on
 }  // namespace tokamax

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/base/requirements.hpp>        // checked before all else
-#include <tokamax/core/event.hpp>               // event
+#include <tokamax/core/event.hpp>               // for its users: event
 #include <tokamax/core/memory/buffer_pool.hpp>  // buffer_block, buffer_pool
 
 #include <atomic>  // atomic_ref

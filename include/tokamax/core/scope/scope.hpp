@@ -3,7 +3,7 @@
 // tested by tests/core/scope/named_scope.cpp
 #pragma once
 
-#include <tokamax/core/scope/name_table.hpp>  // name_table
+#include <tokamax/core/scope/name_table.hpp>  // for its users: name_table
 
 namespace tokamax {
 

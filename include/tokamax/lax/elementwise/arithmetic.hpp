@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/elementwise/compare.hpp>  // select, comparisons
+#include <tokamax/lax/elementwise/compare.hpp>  // select
 
 namespace tokamax {
 

@@ -164,6 +164,39 @@ constexpr array bitwise_not(const array& a, source_line l = source_line::current
   return detail::unary(a.dtype() == bool_ ? described<logical_not_p>() : described<bitwise_not_p>(), a, l);
 }
 
+/// The same, as C++ writes them; `!x` is true where x is 0.
+constexpr array operator&(const array& a, const located& b) { return bitwise_and(a, b.value, b.where); }
+constexpr array operator|(const array& a, const located& b) { return bitwise_or(a, b.value, b.where); }
+constexpr array operator^(const array& a, const located& b) { return bitwise_xor(a, b.value, b.where); }
+constexpr array operator~(const located& a) { return bitwise_not(a.value, a.where); }
+constexpr array operator!(const located& a) { return logical_not(a.value, a.where); }
+template <std::derived_from<array> A>
+constexpr A& operator&=(A& a, const located& b) {
+  return a = a & b;
+}
+template <std::derived_from<array> A>
+constexpr A& operator|=(A& a, const located& b) {
+  return a = a | b;
+}
+template <std::derived_from<array> A>
+constexpr A& operator^=(A& a, const located& b) {
+  return a = a ^ b;
+}
+
+/// C++ decides whether to compute the right side of && and ||, and has no value for that while it traces.
+template <class A, class B>
+  requires(std::derived_from<A, array> || std::derived_from<B, array>)
+constexpr array operator&&(const A&, const B&) {
+  static_assert(sizeof(A) == 0, "tokamax: arrays have no &&: write a & b, with comparisons in parentheses");
+  return {};
+}
+template <class A, class B>
+  requires(std::derived_from<A, array> || std::derived_from<B, array>)
+constexpr array operator||(const A&, const B&) {
+  static_assert(sizeof(A) == 0, "tokamax: arrays have no ||: write a | b, with comparisons in parentheses");
+  return {};
+}
+
 /// `a` with its bits moved by `amount`; bits that leave are lost. A shift to the right brings in zeros (logical) or copies
 /// of the sign (arithmetic). An amount outside of [0, number of bits) moves all bits out.
 ///

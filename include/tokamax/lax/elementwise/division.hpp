@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/elementwise/unary.hpp>  // floor, round
+#include <tokamax/lax/elementwise/unary.hpp>  // floor
 
 #include <cstddef>  // size_t
 #include <limits>   // numeric_limits

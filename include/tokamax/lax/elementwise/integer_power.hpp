@@ -3,8 +3,7 @@
 // tested by tests/numpy/elementwise.cpp
 #pragma once
 
-#include <tokamax/lax/elementwise/arithmetic.hpp>  // operators
-#include <tokamax/lax/elementwise/bitwise.hpp>     // bits of exponents
+#include <tokamax/lax/elementwise/bitwise.hpp>  // bits of exponents
 
 namespace tokamax {
 

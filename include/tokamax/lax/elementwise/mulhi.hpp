@@ -4,7 +4,7 @@
 // tested by tests/lax/windows/patches.cpp
 #pragma once
 
-#include <tokamax/lax/elementwise/bitwise.hpp>  // shifts, bitwise_and
+#include <tokamax/lax/elementwise/bitwise.hpp>  // bitwise_and
 
 namespace tokamax {
 

@@ -3,8 +3,7 @@
 // umbrella: no (few programs look at bits)
 #pragma once
 
-#include <tokamax/lax/elementwise/bitwise.hpp>  // bitwise_and, shifts
-#include <tokamax/lax/iota.hpp>                 // zeros_like
+#include <tokamax/lax/elementwise/bitwise.hpp>  // bitwise_and
 
 #include <limits>  // infinity
 

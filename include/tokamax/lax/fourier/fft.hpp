@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/lax/concatenate.hpp>        // concatenate
-#include <tokamax/lax/fourier/transform.hpp>  // fft_p, rfft_p
+#include <tokamax/lax/fourier/transform.hpp>  // rfft_p
 #include <tokamax/lax/reverse.hpp>            // reverse
 #include <tokamax/lax/slice.hpp>              // slice_in_dim
 

@@ -8,7 +8,7 @@
 #include <tokamax/lax/reduce.hpp>               // sum
 #include <tokamax/lax/reverse.hpp>              // reverse
 #include <tokamax/lax/scatter.hpp>              // scatter
-#include <tokamax/numpy/arange.hpp>             // arange
+#include <tokamax/numpy/arange.hpp>             // index_list_of
 #include <tokamax/numpy/manipulation/axes.hpp>  // moveaxis
 #include <tokamax/numpy/take.hpp>               // take
 

@@ -7,8 +7,6 @@
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
 #include <tokamax/numpy/floor_divide.hpp>            // floor_divide, remainder
 
-#include <utility>  // swap
-
 namespace tokamax {
 
 /// The functions behind the operators, by their names in NumPy: x + y, x - y, x * y, x / y, -x, +x.

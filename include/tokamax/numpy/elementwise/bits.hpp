@@ -3,8 +3,8 @@
 // tested by tests/numpy/elementwise.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>          // concatenate
-#include <tokamax/lax/elementwise/bitwise.hpp>  // shifts
+#include <tokamax/lax/concatenate.hpp>          // pad
+#include <tokamax/lax/elementwise/bitwise.hpp>  // shift_left_p, shift_right_arithmetic_p, bitwise_and
 #include <tokamax/lax/reduce.hpp>               // sum
 #include <tokamax/lax/transpose.hpp>            // swapaxes
 #include <tokamax/numpy/floor_divide.hpp>       // dividends
@@ -47,6 +47,18 @@ constexpr array left_shift(const array& x, const array& y, source_line l = sourc
 }
 constexpr array right_shift(const array& x, const array& y, source_line l = source_line::current()) {
   return bitwise_right_shift(x, y, l);
+}
+
+/// The same, as C++ writes them.
+constexpr array operator<<(const array& x, const located& y) { return bitwise_left_shift(x, y.value, y.where); }
+constexpr array operator>>(const array& x, const located& y) { return bitwise_right_shift(x, y.value, y.where); }
+template <std::derived_from<array> A>
+constexpr A& operator<<=(A& x, const located& y) {
+  return x = x << y;
+}
+template <std::derived_from<array> A>
+constexpr A& operator>>=(A& x, const located& y) {
+  return x = x >> y;
 }
 
 /// Which end of a byte the first of eight bits is.

@@ -3,7 +3,6 @@
 // tested by tests/numpy/elementwise.cpp
 #pragma once
 
-#include <tokamax/lax/elementwise/cube_root.hpp>     // cbrt, exp2
 #include <tokamax/lax/elementwise/logaddexp.hpp>     // logaddexp
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isinf
 

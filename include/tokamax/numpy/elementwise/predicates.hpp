@@ -3,8 +3,7 @@
 // tested by tests/numpy/elementwise.cpp
 #pragma once
 
-#include <tokamax/lax/elementwise/bitwise.hpp>  // bitcast, logic
-#include <tokamax/lax/reduce.hpp>               // all
+#include <tokamax/lax/reduce.hpp>  // all
 
 #include <limits>  // infinity
 

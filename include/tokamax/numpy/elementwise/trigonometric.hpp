@@ -7,7 +7,6 @@
 #include <tokamax/lax/cumulative.hpp>                 // cumsum
 #include <tokamax/lax/elementwise/hyperbolic.hpp>     // asinh, acosh, atanh
 #include <tokamax/lax/elementwise/trigonometric.hpp>  // asin, acos, atan, atan2
-#include <tokamax/numpy/elementwise/exponential.hpp>  // pi
 #include <tokamax/numpy/floor_divide.hpp>             // remainder
 #include <tokamax/numpy/reductions/cumulative.hpp>    // diff
 

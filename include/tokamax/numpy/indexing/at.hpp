@@ -221,6 +221,7 @@ constexpr array array::operator()(const index_expression& a, const index_express
   const index_expression* const list[] = {&a, &b, &c, &d, &e, &f, &g, &h};
   return indexed_part(*this, list, 8).get();
 }
+constexpr array array::operator[](const array_index& i) const { return (*this)(index_expression(i.indices, i.where)); }
 constexpr indexed_part array::at(const index_expression& a, const index_expression& b, const index_expression& c,
                                  const index_expression& d, const index_expression& e, const index_expression& f,
                                  const index_expression& g, const index_expression& h) const {

@@ -3,10 +3,9 @@
 // tested by tests/numpy/signal.cpp
 #pragma once
 
-#include <tokamax/numpy/arange.hpp>             // index_list_of
-#include <tokamax/numpy/floor_divide.hpp>       // remainder
-#include <tokamax/numpy/indexing/at.hpp>        // x.at
-#include <tokamax/numpy/manipulation/join.hpp>  // append
+#include <tokamax/numpy/arange.hpp>        // index_list_of
+#include <tokamax/numpy/floor_divide.hpp>  // remainder
+#include <tokamax/numpy/indexing/at.hpp>   // x.at
 
 namespace tokamax {
 

@@ -3,7 +3,7 @@
 // tested by tests/numpy/indexing.cpp
 #pragma once
 
-#include <tokamax/lax/index.hpp>              // range, whole
+#include <tokamax/lax/index.hpp>              // range
 #include <tokamax/numpy/sorting/nonzero.hpp>  // nonzero: masks
 
 namespace tokamax {
@@ -56,6 +56,14 @@ struct index_expression {
       : what(kind::new_axis), where(l) {}
   constexpr index_expression(ellipsis_t, source_line l = source_line::current())  // NOLINT
       : what(kind::others), where(l) {}
+};
+/// The array between the brackets of x[indices].
+struct array_index {
+  const array& indices;
+  source_line where;
+  template <std::derived_from<array> Indices>
+  constexpr array_index(const Indices& i, source_line l = source_line::current())  // NOLINT: an index is an array
+      : indices(i), where(l) {}
 };
 namespace detail {
 inline constexpr index_expression no_index{};

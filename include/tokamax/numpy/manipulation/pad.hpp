@@ -3,14 +3,12 @@
 // tested by tests/numpy/manipulation.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>               // concatenate
-#include <tokamax/lax/reverse.hpp>                   // reverse
-#include <tokamax/lax/slice.hpp>                     // pad
-#include <tokamax/numpy/arange.hpp>                  // index_list_of
-#include <tokamax/numpy/elementwise/arithmetic.hpp>  // around
-#include <tokamax/numpy/manipulation/axes.hpp>       // checked_axes
-#include <tokamax/numpy/statistics.hpp>              // mean
-#include <tokamax/numpy/take.hpp>                    // take
+#include <tokamax/lax/concatenate.hpp>   // concatenate
+#include <tokamax/lax/reverse.hpp>       // reverse
+#include <tokamax/lax/slice.hpp>         // pad
+#include <tokamax/numpy/arange.hpp>      // index_list_of
+#include <tokamax/numpy/statistics.hpp>  // mean
+#include <tokamax/numpy/take.hpp>        // take
 
 namespace tokamax {
 

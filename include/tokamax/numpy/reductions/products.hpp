@@ -37,6 +37,7 @@ constexpr array prod_along(array x, int axis) {
 /// dtypes  16-bit floats are multiplied in f32; bool and narrow integers give i32 or u32
 /// errors  "prod: axis"
 /// source  jax.numpy.prod
+template <class = void>
 constexpr array prod(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   const axes axis = detail::normalized(o.axis, x.rank());
   if (o.axis.count >= 0 && axis.rank() != o.axis.rank())
@@ -52,26 +53,41 @@ constexpr array prod(const array& x, reduce_options o = {}, source_line l = sour
     if (!axis.contains(i)) s.push_back(x.extent(i));
   return reshape(y, s);
 }
+constexpr array prod(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return prod(x, {.axis = axis}, l);
+}
 
 /// How many elements are not zero.
 ///
 /// dtypes  any -> i32
 /// errors  "count_nonzero: axis" is that of the sum
 /// source  jax.numpy.count_nonzero
+template <class = void>
 constexpr array count_nonzero(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return sum(astype(x, bool_), o, l);
 }
+constexpr array count_nonzero(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return count_nonzero(x, {.axis = axis}, l);
+}
 /// The largest element minus the smallest.
 /// source  jax.numpy.ptp
+template <class = void>
 constexpr array ptp(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return max(x, o, l) - located(min(x, o, l), l);
+}
+constexpr array ptp(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return ptp(x, {.axis = axis}, l);
 }
 
 /// The root of the variance. It has this name because std is a namespace.
 /// source  jax.numpy.std
+template <class = void>
 constexpr array std_(const array& x, const moment_options& o = {}, source_line l = source_line::current()) {
   const dtype type = detail::mean_dtype(x);
   return astype(sqrt(astype(var(astype(x, carrying(x.dtype())), o, l), carrying(type))), type);
+}
+constexpr array std_(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return std_(x, {.axis = axis}, l);
 }
 
 /// {sum(weights x) / sum(weights), sum(weights)} over one axis, or over all elements.
@@ -103,8 +119,12 @@ constexpr average_result average(const array& x, const Weights& weights, reduce_
   return {astype(sum(products, o, l) / total, type), astype(total, type)};
 }
 /// The mean of x.
+template <class = void>
 constexpr array average(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return mean(x, o, l);
+}
+constexpr array average(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return average(x, {.axis = axis}, l);
 }
 
 }  // namespace tokamax

@@ -7,7 +7,7 @@
 #include <tokamax/lax/slice.hpp>                     // slice_in_dim
 #include <tokamax/lax/sort.hpp>                      // sort
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
-#include <tokamax/numpy/manipulation/axes.hpp>       // moveaxis
+#include <tokamax/numpy/manipulation/axes.hpp>       // squeeze
 #include <tokamax/numpy/take_along_axis.hpp>         // take_along_axis
 
 namespace tokamax {
@@ -131,11 +131,19 @@ constexpr array nanpercentile(const array& x, const array& q, quantile_options o
 }
 /// The middle of the sorted elements, or the mean of the two in the middle.
 /// source  jax.numpy.median, nanmedian
+template <class = void>
 constexpr array median(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::quantile_of(x, 0.5, {o.axis, o.keepdims, quantile_method::midpoint}, false, l);
 }
+constexpr array median(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return median(x, {.axis = axis}, l);
+}
+template <class = void>
 constexpr array nanmedian(const array& x, reduce_options o = {}, source_line l = source_line::current()) {
   return detail::quantile_of(x, 0.5, {o.axis, o.keepdims, quantile_method::midpoint}, true, l);
+}
+constexpr array nanmedian(const array& x, const some_axes& axis, source_line l = source_line::current()) {
+  return nanmedian(x, {.axis = axis}, l);
 }
 
 }  // namespace tokamax

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <tokamax/lax/concatenate.hpp>               // stack
-#include <tokamax/lax/reduce.hpp>                    // sum
 #include <tokamax/numpy/elementwise/arithmetic.hpp>  // multiply
 #include <tokamax/numpy/manipulation/axes.hpp>       // moveaxis, ravel
 #include <tokamax/numpy/matmul.hpp>                  // matmul

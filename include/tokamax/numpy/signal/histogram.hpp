@@ -6,8 +6,8 @@
 
 #include <tokamax/numpy/creation/matrices.hpp>    // diag
 #include <tokamax/numpy/creation/ranges.hpp>      // linspace
-#include <tokamax/numpy/reductions/products.hpp>  // average
-#include <tokamax/numpy/signal/contractions.hpp>  // outer
+#include <tokamax/numpy/reductions/products.hpp>  // mean
+#include <tokamax/numpy/signal/contractions.hpp>  // matmul
 #include <tokamax/numpy/sorting/order.hpp>        // searchsorted
 
 namespace tokamax {
@@ -35,8 +35,8 @@ constexpr array histogram_bin_edges(const array& x, std::int64_t bins = 10, cons
                                     const array& high = {}, source_line l = source_line::current()) {
   const dtype type = floating_for(x.dtype());
   array a = low, b = high;
-  if (!a.exists()) a = min(x, {}, l);
-  if (!b.exists()) b = max(x, {}, l);
+  if (!a.exists()) a = tokamax::min(x, {}, l);
+  if (!b.exists()) b = tokamax::max(x, {}, l);
   a = astype(a, type), b = astype(b, type);
   const array half = detail::number_like(a, 0.5), equal_ends = a == b;
   const array from = select(equal_ends, a - half, a), to = select(equal_ends, b + half, b);

@@ -4,9 +4,8 @@
 // tested by tests/numpy/signal.cpp
 #pragma once
 
-#include <tokamax/core/arrays_of.hpp>             // arrays_of
-#include <tokamax/numpy/signal/calculus.hpp>      // convolve
-#include <tokamax/numpy/signal/contractions.hpp>  // outer
+#include <tokamax/core/arrays_of.hpp>         // arrays_of
+#include <tokamax/numpy/signal/calculus.hpp>  // convolve
 
 namespace tokamax {
 

@@ -6,7 +6,7 @@
 #include <tokamax/base/error.hpp>             // error
 #include <tokamax/core/trace.hpp>             // trace_into
 #include <tokamax/lax/iota.hpp>               // iota
-#include <tokamax/ops/attention/options.hpp>  // attention_options
+#include <tokamax/ops/attention/options.hpp>  // for its users: attention_options
 
 #include <utility>  // pair
 

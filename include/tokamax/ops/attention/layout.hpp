@@ -3,11 +3,8 @@
 // tested by tests/ops/attention.cpp
 #pragma once
 
-#include <tokamax/lax/dot_general.hpp>          // dot_general
-#include <tokamax/lax/elementwise/compare.hpp>  // select
-#include <tokamax/lax/iota.hpp>                 // iota
-#include <tokamax/lax/reshape.hpp>              // reshape
-#include <tokamax/ops/attention/window.hpp>     // reach
+#include <tokamax/lax/dot_general.hpp>  // dot_general
+#include <tokamax/lax/reshape.hpp>      // reshape
 
 namespace tokamax {
 

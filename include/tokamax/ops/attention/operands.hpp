@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/ops/attention/options.hpp>  // attention_options
-#include <tokamax/ops/attention/plain.hpp>    // score_terms
+#include <tokamax/ops/attention/plain.hpp>    // for its users: score_terms
 
 namespace tokamax::detail {
 

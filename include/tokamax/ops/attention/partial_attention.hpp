@@ -6,10 +6,10 @@
 #include <tokamax/lax/elementwise/compare.hpp>   // select
 #include <tokamax/lax/elementwise/division.hpp>  // /
 #include <tokamax/lax/elementwise/unary.hpp>     // exp
-#include <tokamax/lax/reshape.hpp>               // reshape
+#include <tokamax/lax/reshape.hpp>               // expand_dims
 #include <tokamax/lax/transpose.hpp>             // swapaxes
 
-#include <initializer_list>  // initializer_list
+#include <initializer_list>  // lists in braces
 
 namespace tokamax {
 

@@ -3,10 +3,10 @@
 // tested by tests/ops/attention/options.cpp
 #pragma once
 
-#include <tokamax/lax/reduce.hpp>                       // max, sum
+#include <tokamax/lax/reduce.hpp>                       // sum
 #include <tokamax/lax/stop_gradient.hpp>                // the maximum is a constant shift
 #include <tokamax/ops/attention/layout.hpp>             // attention_layout
-#include <tokamax/ops/attention/mask.hpp>               // both
+#include <tokamax/ops/attention/mask.hpp>               // for its users: both
 #include <tokamax/ops/attention/partial_attention.hpp>  // partial_attention
 
 namespace tokamax::detail {

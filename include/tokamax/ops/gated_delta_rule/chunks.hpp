@@ -4,7 +4,6 @@
 // tested by tests/ops/gated_delta_rule/op.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>               // concatenate
 #include <tokamax/lax/cumulative.hpp>                // cumsum
 #include <tokamax/lax/elementwise/division.hpp>      // quotient
 #include <tokamax/lax/scatter.hpp>                   // scatter

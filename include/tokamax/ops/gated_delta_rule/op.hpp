@@ -3,7 +3,6 @@
 // umbrella: not tokamax.hpp (models of one family use it)
 #pragma once
 
-#include <tokamax/lax/dot_general.hpp>              // product_cost
 #include <tokamax/ops/gated_delta_rule/chunks.hpp>  // delta_rule_of_batch
 
 namespace tokamax {

@@ -6,7 +6,7 @@
 
 #include <tokamax/lax/elementwise/bitwise.hpp>    // shift_right_logical
 #include <tokamax/ops/quantized/dot_general.hpp>  // dot_general of quantised arrays
-#include <tokamax/ops/quantized/quantize.hpp>     // tiled_array, repeated_in_tiles
+#include <tokamax/ops/quantized/quantize.hpp>     // quantized_range
 #include <tokamax/transforms/custom_vjp.hpp>      // custom_vjp
 
 namespace tokamax {

@@ -4,12 +4,9 @@
 // tested by tests/optim/losses/losses.cpp
 #pragma once
 
-#include <tokamax/lax/elementwise/compare.hpp>    // select
 #include <tokamax/lax/elementwise/logaddexp.hpp>  // logaddexp
 #include <tokamax/lax/reduce.hpp>                 // sum
 #include <tokamax/numpy/clip.hpp>                 // maximum
-
-#include <cmath>  // log
 
 namespace tokamax::optim {
 

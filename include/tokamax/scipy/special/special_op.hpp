@@ -3,11 +3,11 @@
 // tested by tests/scipy/special.cpp
 #pragma once
 
-#include <tokamax/lax/elementwise/composed.hpp>   // special
+#include <tokamax/lax/elementwise/composed.hpp>   // for its users: special
 #include <tokamax/lax/elementwise/logaddexp.hpp>  // the functions that special ones are composed of
-#include <tokamax/lax/elementwise/special.hpp>    // normal_cdf, erf_inv
-#include <tokamax/lax/iota.hpp>                   // zeros_like
-#include <tokamax/numpy/where.hpp>                // where
+#include <tokamax/lax/elementwise/special.hpp>    // for its users: normal_cdf and erf_inv
+#include <tokamax/lax/iota.hpp>                   // for its users: zeros_like
+#include <tokamax/numpy/where.hpp>                // for its users: where
 
 #include <limits>  // infinity
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/scipy/special/elementary.hpp>       // xlogy
-#include <tokamax/scipy/special/error_functions.hpp>  // ndtr
+#include <tokamax/scipy/special/error_functions.hpp>  // for its users: ndtr
 #include <tokamax/scipy/special/gamma_functions.hpp>  // gammaln
 
 namespace tokamax::scipy::stats::detail {

@@ -3,8 +3,6 @@
 // umbrella: no (a tool to look for mistakes)
 #pragma once
 
-#include <tokamax/core/kernel_arguments.hpp>          // body_runs
-#include <tokamax/transforms/body.hpp>                // body_input
 #include <tokamax/transforms/checks/node_values.hpp>  // node_values
 #include <tokamax/transforms/eval_shape.hpp>          // make_graph
 

@@ -5,7 +5,7 @@
 
 #include <tokamax/base/compiled_once.hpp>       // TOKAMAX_COMPILED_ONCE
 #include <tokamax/base/linked.hpp>              // linked
-#include <tokamax/core/kernel_arguments.hpp>    // body_runs
+#include <tokamax/core/kernel_arguments.hpp>    // kernel_arguments
 #include <tokamax/lax/elementwise/compare.hpp>  // select
 #include <tokamax/lax/stop_gradient.hpp>        // stop_gradient
 #include <tokamax/transforms/body.hpp>          // forward_body, batched_body

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/transforms/control_flow/scan.hpp>        // scan
+#include <tokamax/transforms/control_flow/scan.hpp>        // scan_function, scan_of
 #include <tokamax/transforms/control_flow/while_loop.hpp>  // while_loop
 
 #include <limits>   // numeric_limits

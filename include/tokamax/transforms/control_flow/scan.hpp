@@ -90,6 +90,20 @@ constexpr arrays scan_of(scan_function& f, const arrays& init, const arrays& xs,
   };
   return as_arrays(in_trace(traced, as_tree(init), as_tree(xs)));
 }
+template <class F, class Carry, class Xs>
+concept scan_body = requires(const F& f, const Carry& carry, const Xs& x) {
+  f(carry, x).first;
+  f(carry, x).second;
+};
+template <class F, class Carry, class Xs>
+constexpr auto scan_trees(const F& f, const Carry& init, const Xs& xs, scan_options options, source_line l) {
+  using body_result = std::remove_cvref_t<std::invoke_result_t<const F&, const Carry&, const Xs&>>;
+  using ys_type = typename body_result::second_type;
+  detail::tree_scan_function<F, Carry, Xs, ys_type> body(f, init, xs);
+  const arrays start = leaves(init), results = detail::scan_of(body, start, leaves(xs), options, l);
+  return std::pair<Carry, ys_type>{with_leaves(copy_tree(init), results),
+                                   with_leaves(std::move(*body.ys), results, start.count())};
+}
 }  // namespace detail
 
 /// Carries a value through a loop: `f(carry, x) -> pair{carry, y}` for x = xs[0], xs[1] and so on. xs is a tree whose leaves
@@ -103,12 +117,8 @@ constexpr arrays scan_of(scan_function& f, const arrays& init, const arrays& xs,
 template <class F, class Carry, class Xs>
 constexpr auto scan(const F& f, const Carry& init, const Xs& xs, scan_options options = {},
                     source_line l = source_line::current()) {
-  using body_result = std::remove_cvref_t<std::invoke_result_t<const F&, const Carry&, const Xs&>>;
-  using ys_type = typename body_result::second_type;
-  detail::tree_scan_function<F, Carry, Xs, ys_type> body(f, init, xs);
-  const arrays start = leaves(init), results = detail::scan_of(body, start, leaves(xs), options, l);
-  return std::pair<Carry, ys_type>{with_leaves(copy_tree(init), results),
-                                   with_leaves(std::move(*body.ys), results, start.count())};
+  static_assert(detail::scan_body<F, Carry, Xs>, "tokamax: scan: the body is to be f(carry, x) -> pair{carry, y}");
+  if constexpr (detail::scan_body<F, Carry, Xs>) return detail::scan_trees(f, init, xs, options, l);
 }
 
 }  // namespace tokamax

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>                  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/core/kernel_arguments.hpp>               // body_runs
+#include <tokamax/core/kernel_arguments.hpp>               // array_view, kernel_arguments
 #include <tokamax/transforms/control_flow/scan_rules.hpp>  // scan_attributes
 
 namespace tokamax::detail {

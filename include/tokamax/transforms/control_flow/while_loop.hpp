@@ -31,6 +31,14 @@ constexpr arrays while_loop_of(array_function& predicate, array_function& body, 
       },
       as_tree(init)));
 }
+template <class Predicate, class Body, class Carry>
+constexpr Carry while_loop_trees(const Predicate& predicate, const Body& body, const Carry& init, source_line l) {
+  const auto goes_on = [&](const Carry& c) { return array(predicate(c)); };
+  const auto next = [&](const Carry& c) -> Carry { return body(c); };
+  detail::tree_function<decltype(goes_on), Carry> asked(goes_on, init);
+  detail::tree_function<decltype(next), Carry> repeated(next, init);
+  return with_leaves(copy_tree(init), detail::while_loop_of(asked, repeated, leaves(init), l));
+}
 }  // namespace detail
 
 /// Carries a value through a loop: `carry = body(carry)` while `predicate(carry)` holds. Both functions are traced once, and
@@ -43,11 +51,16 @@ constexpr arrays while_loop_of(array_function& predicate, array_function& body, 
 template <class Predicate, class Body, class Carry>
 constexpr Carry while_loop(const Predicate& predicate, const Body& body, const Carry& init,
                            source_line l = source_line::current()) {
-  const auto goes_on = [&](const Carry& c) { return array(predicate(c)); };
-  const auto next = [&](const Carry& c) -> Carry { return body(c); };
-  detail::tree_function<decltype(goes_on), Carry> asked(goes_on, init);
-  detail::tree_function<decltype(next), Carry> repeated(next, init);
-  return with_leaves(copy_tree(init), detail::while_loop_of(asked, repeated, leaves(init), l));
+  static_assert(std::is_invocable_r_v<array, const Predicate&, const Carry&>,
+                "tokamax: while_loop: the predicate is to be f(carry) -> a bool scalar");
+  static_assert(std::is_invocable_r_v<Carry, const Body&, const Carry&>,
+                "tokamax: while_loop: the body is to be f(carry) -> carry");
+  if constexpr (std::is_invocable_r_v<array, const Predicate&, const Carry&> &&
+                std::is_invocable_r_v<Carry, const Body&, const Carry&>) {
+    return detail::while_loop_trees(predicate, body, init, l);
+  } else {
+    return init;
+  }
 }
 /// The same for a number.
 template <class Predicate, class Body, arithmetic T>

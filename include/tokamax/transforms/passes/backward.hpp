@@ -7,7 +7,7 @@
 #include <tokamax/core/graph/dependencies.hpp>     // dependencies
 #include <tokamax/core/trace.hpp>                  // ambient_trace
 #include <tokamax/lax/elementwise/arithmetic.hpp>  // +: cotangents add up
-#include <tokamax/lax/stop_gradient.hpp>           // variable
+#include <tokamax/lax/stop_gradient.hpp>           // variable_p
 
 namespace tokamax {
 

@@ -3,8 +3,7 @@
 #pragma once
 
 #include <tokamax/lax/dot_general.hpp>                   // dot_dimensions
-#include <tokamax/transforms/remat.hpp>                  // everything_saveable, nothing_saveable, dots_saveable
-#include <tokamax/transforms/remat/checkpoint_name.hpp>  // checkpoint_name
+#include <tokamax/transforms/remat/checkpoint_name.hpp>  // checkpoint_name_attributes, checkpoint_name_p
 
 #include <array>        // array
 #include <string_view>  // string_view

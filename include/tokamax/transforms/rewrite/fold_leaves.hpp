@@ -5,7 +5,6 @@
 #pragma once
 
 #include <tokamax/base/tree/tree_path.hpp>          // path_matches
-#include <tokamax/core/scope/leaf_path.hpp>         // leaf_path
 #include <tokamax/transforms/rewrite/leaf_cut.hpp>  // rewritten_graph
 
 namespace tokamax {

@@ -3,9 +3,9 @@
 // tested by tests/backend/cpu/attention/attention.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/dispatch.hpp>  // microkernel_set, gemm_precision
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>  // microkernel_set
 #include <tokamax/backend/cpu/vector/narrow.hpp>  // load_bfloat16, store_bfloat16
-#include <tokamax/backend/cpu/vector/rows.hpp>    // for_vectors, sum_row
+#include <tokamax/backend/cpu/vector/rows.hpp>    // for_vectors
 
 #include <algorithm>    // min, max, fill_n
 #include <cstddef>      // byte

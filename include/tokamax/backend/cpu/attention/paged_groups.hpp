@@ -5,7 +5,7 @@
 
 #include <tokamax/backend/cpu/attention/row_task.hpp>  // keys_of_row_task
 
-#include <algorithm>  // min, max, clamp
+#include <algorithm>  // max, clamp
 #include <cstdint>    // int64_t, int32_t
 
 namespace tokamax::cpu_backend {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <tokamax/backend/cpu/attention/blocks.hpp>  // panel_lanes
-#include <tokamax/backend/cpu/gemm/isa/avx512.hpp>   // f32_term, bfloat16_pair
 #include <tokamax/backend/cpu/gemm/pack/pairs.hpp>   // first_bits
 
 #include <array>    // array

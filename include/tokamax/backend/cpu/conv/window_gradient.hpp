@@ -7,7 +7,7 @@
 #include <tokamax/backend/cpu/gemm/gemm.hpp>       // microkernel_set
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
 
-#include <algorithm>  // min, max, clamp, copy_n, fill_n
+#include <algorithm>  // min, clamp, copy_n, fill_n
 
 namespace tokamax::cpu_backend::detail {
 

@@ -3,7 +3,7 @@
 // tested by tests/lax/fourier/fft.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/vector/simd.hpp>  // xsimd::batch
+#include <tokamax/backend/cpu/vector/simd.hpp>  // xsimd, fma
 
 namespace tokamax::cpu_backend::fourier {
 

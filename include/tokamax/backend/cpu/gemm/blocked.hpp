@@ -8,7 +8,6 @@
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
 
 #include <algorithm>  // min, max
-#include <cstddef>    // byte
 #include <cstdint>    // int64_t, uintptr_t
 
 namespace tokamax::cpu_backend::detail {

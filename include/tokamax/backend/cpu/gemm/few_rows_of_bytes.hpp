@@ -6,7 +6,6 @@
 #include <tokamax/backend/cpu/vector/narrow.hpp>   // load_int8, load_uint8
 #include <tokamax/backend/cpu/vector/simd.hpp>     // f32v, fma
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
-#include <tokamax/base/element.hpp>                // element_t
 
 #include <algorithm>    // min, clamp
 #include <array>        // array

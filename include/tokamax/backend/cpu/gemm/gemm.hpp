@@ -7,7 +7,7 @@
 #include <tokamax/backend/cpu/gemm/dispatch.hpp>               // microkernels_for
 #include <tokamax/backend/cpu/gemm/one_product.hpp>            // gemm_one
 #include <tokamax/backend/cpu/gemm/packed_matrix.hpp>          // packed_matrix
-#include <tokamax/backend/cpu/gemm/problem.hpp>                // gemm_problem, matrix_view
+#include <tokamax/backend/cpu/gemm/problem.hpp>                // matrix_view
 #include <tokamax/backend/cpu/vector/threads.hpp>              // parallel_for
 
 #include <atomic>   // memory_order_acquire

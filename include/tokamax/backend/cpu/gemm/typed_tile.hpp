@@ -3,7 +3,7 @@
 // tested by tests/backend/cpu/gemm/typed.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/vector/doubles.hpp>  // fused, f64h
+#include <tokamax/backend/cpu/vector/doubles.hpp>  // fused
 #include <tokamax/backend/cpu/vector/simd.hpp>     // native, vector_t
 
 #include <algorithm>    // fill_n

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/conv/convolution.hpp>      // conv_problem
-#include <tokamax/backend/cpu/conv/window_gradient.hpp>  // conv_rhs_problem
+#include <tokamax/backend/cpu/conv/window_gradient.hpp>  // conv_rhs_vjp
 #include <tokamax/backend/cpu/device.hpp>                // cpu_tag
 #include <tokamax/backend/cpu/vector/floats.hpp>         // dense_floats, float_result
 #include <tokamax/lax/windows/conv.hpp>                  // conv_general_dilated_p, conv_rhs_vjp_p

@@ -10,7 +10,7 @@
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>    // min, max
-#include <type_traits>  // conditional_t, is_integral
+#include <type_traits>  // conditional_t
 
 namespace tokamax {
 

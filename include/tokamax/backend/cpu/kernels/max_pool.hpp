@@ -10,7 +10,7 @@
 
 #include <algorithm>    // min, max, clamp, fill_n
 #include <limits>       // numeric_limits
-#include <type_traits>  // integral_constant, is_same_v
+#include <type_traits>  // is_floating_point_v
 
 namespace tokamax {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
-#include <tokamax/backend/cpu/vector/lanes.hpp>    // dispatch
+#include <tokamax/backend/cpu/vector/lanes.hpp>    // dispatch_size
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
 #include <tokamax/lax/slice.hpp>                   // pad_p
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments

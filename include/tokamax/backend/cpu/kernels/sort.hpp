@@ -10,7 +10,7 @@
 #include <tokamax/lax/sort.hpp>                      // sort_p
 #include <tokamax/runtime/kernel.hpp>                // kernel_arguments
 
-#include <algorithm>  // sort, min, max, clamp, fill_n
+#include <algorithm>  // sort, min, max, clamp
 #include <array>      // array
 #include <bit>        // bit_cast
 #include <limits>     // numeric_limits

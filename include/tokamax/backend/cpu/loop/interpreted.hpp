@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/loop/operation.hpp>  // interpreted_op_of
+#include <tokamax/backend/cpu/loop/operation.hpp>  // tile_size, place, operation
 #include <tokamax/base/compiled_once.hpp>          // TOKAMAX_COMPILED_ONCE
 
 #if defined(TOKAMAX_COMPILED_ONCE)

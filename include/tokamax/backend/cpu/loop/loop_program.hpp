@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE
-#include <tokamax/runtime/kernel.hpp>      // kept_loop, loop_program
+#include <tokamax/runtime/kernel.hpp>      // loop_program
 
 #include <atomic>   // atomic
 #include <cstdint>  // int64_t

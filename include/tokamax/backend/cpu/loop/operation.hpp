@@ -3,7 +3,7 @@
 // tested by tests/backend/cpu/loop/interpreted.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/loop/tile.hpp>  // tile_function, from_tile
+#include <tokamax/backend/cpu/loop/tile.hpp>  // tile_function
 #include <tokamax/runtime/kernel.hpp>         // interpreted_op
 
 namespace tokamax {

@@ -7,7 +7,6 @@
 #include <tokamax/runtime/kernel.hpp>      // loop_arguments
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-  #include <tokamax/backend/cpu/vector/prefetch.hpp>           // prefetch_to_read
   #include <tokamax/backend/cpu/vector/threads.hpp>            // parallel_for
   #include <tokamax/backend/cpu/vector/transposed_matrix.hpp>  // transposed_matrix
 

@@ -9,7 +9,7 @@
 #include <algorithm>    // min, max
 #include <bit>          // bit_cast
 #include <limits>       // infinity
-#include <type_traits>  // is_same_v
+#include <type_traits>  // remove_cvref_t, is_integral_v, is_arithmetic_v
 
 namespace tokamax::cpu_backend::detail {
 

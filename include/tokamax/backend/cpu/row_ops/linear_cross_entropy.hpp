@@ -9,7 +9,7 @@
 #include <algorithm>  // min, max, fill_n
 #include <cmath>      // exp, log
 #include <cstdint>    // int64_t
-#include <limits>     // infinity, NaN
+#include <limits>     // infinity
 
 namespace tokamax::cpu_backend {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cpu/vector/rows.hpp>     // for_rows, for_vectors, sum_row
+#include <tokamax/backend/cpu/vector/rows.hpp>     // for_vectors, sum_row
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
 
 #include <algorithm>  // min, max, fill_n

@@ -3,7 +3,7 @@
 // tested by tests/lax/sort.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/vector/simd.hpp>  // i32v, load, store
+#include <tokamax/backend/cpu/vector/simd.hpp>  // i32v
 
 #include <cstdint>  // int64_t
 

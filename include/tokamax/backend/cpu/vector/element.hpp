@@ -3,10 +3,10 @@
 // tested by tests/backend/cpu/loop/compiled.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/vector/narrow.hpp>             // load_bfloat16, store_bfloat16, load_int8
+#include <tokamax/backend/cpu/vector/narrow.hpp>             // load_bfloat16, load_int8
 #include <tokamax/backend/cpu/vector/pack.hpp>               // pack
 #include <tokamax/backend/cpu/vector/register_function.hpp>  // register_function
-#include <tokamax/lax/convert.hpp>                           // convert_element_type_p
+#include <tokamax/lax/convert.hpp>                           // element_of
 
 #include <type_traits>  // conditional_t
 

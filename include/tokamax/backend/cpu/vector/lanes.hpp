@@ -6,7 +6,7 @@
 #include <tokamax/backend/cpu/vector/narrow.hpp>  // load_bfloat16, store_bfloat16, load_int8
 #include <tokamax/backend/cpu/vector/pack.hpp>    // load_floats, load_integers
 #include <tokamax/backend/cpu/vector/simd.hpp>    // f32v, load, store
-#include <tokamax/base/element.hpp>               // dispatch, bfloat16
+#include <tokamax/base/element.hpp>               // bfloat16
 
 namespace tokamax::cpu_backend {
 

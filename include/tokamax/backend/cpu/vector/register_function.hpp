@@ -3,7 +3,7 @@
 // tested by tests/backend/cpu/loop/compiled.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/vector/elementary.hpp>  // exp, power, f32v, mask
+#include <tokamax/backend/cpu/vector/elementary.hpp>  // exp, power, f32v
 #include <tokamax/lax/elementwise/bitwise.hpp>        // shift_left_p
 #include <tokamax/lax/elementwise/compare.hpp>        // element_of
 #include <tokamax/lax/elementwise/logaddexp.hpp>      // logaddexp_p

@@ -5,7 +5,7 @@
 #include <tokamax/backend/cpu/vector/lanes.hpp>     // lanes
 #include <tokamax/backend/cpu/vector/narrow.hpp>    // load_bfloat16, store_bfloat16
 #include <tokamax/backend/cpu/vector/prefetch.hpp>  // prefetch_to_read, address_behind
-#include <tokamax/backend/cpu/vector/simd.hpp>      // f32v, loads, folds
+#include <tokamax/backend/cpu/vector/simd.hpp>      // f32v
 #include <tokamax/backend/cpu/vector/threads.hpp>   // parallel_for
 #include <tokamax/base/bfloat16.hpp>                // bfloat16
 #include <tokamax/base/small_float.hpp>             // float16

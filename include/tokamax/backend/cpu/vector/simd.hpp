@@ -22,7 +22,7 @@
 
 #include <array>        // array
 #include <cstddef>      // size_t
-#include <cstdint>      // int32_t, uint16_t
+#include <cstdint>      // int32_t
 #include <cstring>      // memcpy
 #include <type_traits>  // is_same_v
 

@@ -3,7 +3,7 @@
 // tested by tests/backend/cuda/row_kernels.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/launch.hpp>  // instance
+#include <tokamax/backend/cuda/launch.hpp>  // instance_of
 #include <tokamax/runtime/choice.hpp>       // chosen_implementation
 
 #include <map>  // map

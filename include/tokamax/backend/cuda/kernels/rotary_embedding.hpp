@@ -5,7 +5,7 @@
 
 #include <tokamax/backend/cuda/device.hpp>       // cuda_tag
 #include <tokamax/backend/cuda/launch.hpp>       // launch_template
-#include <tokamax/backend/cuda/text/reduce.hpp>  // offset_of
+#include <tokamax/backend/cuda/text/reduce.hpp>  // for its users: offset_of
 #include <tokamax/backend/cuda/text/rotary.hpp>  // rotary
 #include <tokamax/ops/rotary_embedding.hpp>      // rotary_embedding_p
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cuda/launch.hpp>         // ceil_div, block_threads
-#include <tokamax/backend/cuda/text/row_part.hpp>  // row_part
+#include <tokamax/backend/cuda/text/row_part.hpp>  // for its users: row_part
 #include <tokamax/core/kernel_arguments.hpp>       // array_view
 
 #include <algorithm>         // max, min

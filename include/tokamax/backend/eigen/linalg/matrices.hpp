@@ -5,10 +5,8 @@
 #pragma once
 
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
-#include <tokamax/base/compiled_once.hpp>          // TOKAMAX_BODY
-#include <tokamax/linalg/host_functions.hpp>       // attributes
+#include <tokamax/linalg/host_functions.hpp>       // array_view, kernel_arguments, f64
 
-#include <cmath>   // isfinite
 #include <limits>  // quiet_NaN
 #include <memory>  // unique_ptr
 #include <vector>  // vector

@@ -5,9 +5,8 @@
 
 #include <tokamax/backend/systolic/report/measurements.hpp>  // measurement, predicted
 
-#include <algorithm>   // none_of
-#include <functional>  // function
-#include <optional>    // optional
+#include <algorithm>  // none_of
+#include <optional>   // optional
 
 namespace tokamax::systolic_backend {
 

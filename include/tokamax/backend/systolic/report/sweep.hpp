@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>  // format
 
-#include <algorithm>  // max_element, min
+#include <algorithm>  // min
 #include <string>     // string
 #include <vector>     // vector
 

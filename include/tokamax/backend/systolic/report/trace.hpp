@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>  // format
 
-#include <algorithm>  // min, max
+#include <algorithm>  // max
 #include <string>     // string
 #include <vector>     // vector
 

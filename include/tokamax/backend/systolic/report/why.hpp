@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/systolic/report/losses.hpp>  // loss_factors
-#include <tokamax/backend/systolic/report/sweep.hpp>   // sweep_blocks
+#include <tokamax/backend/systolic/report/sweep.hpp>  // sweep_blocks
 
 #include <fmt/format.h>  // format
 

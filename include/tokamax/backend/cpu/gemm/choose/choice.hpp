@@ -16,7 +16,7 @@
 #include <atomic>       // atomic
 #include <chrono>       // steady_clock
 #include <cstddef>      // ptrdiff_t, size_t
-#include <cstdint>      // int64_t, uintptr_t
+#include <cstdint>      // uintptr_t
 #include <deque>        // deque
 #include <mutex>        // mutex, lock_guard
 #include <string>       // string

@@ -4,7 +4,7 @@
 
 #include <tokamax/backend/cpu/attention/attention.hpp>  // the blocked routines
 #include <tokamax/backend/cpu/device.hpp>               // cpu_tag
-#include <tokamax/backend/cpu/vector/floats.hpp>        // copied_floats, float_result
+#include <tokamax/backend/cpu/vector/floats.hpp>        // copied_floats
 #include <tokamax/ops/attention.hpp>                    // attention_p
 
 namespace tokamax {

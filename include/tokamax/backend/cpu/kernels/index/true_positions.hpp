@@ -9,7 +9,7 @@
 #include <tokamax/lax/true_positions.hpp>          // true_positions_p
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
-#include <algorithm>  // min, max, fill
+#include <algorithm>  // min, fill
 #include <array>      // array
 #include <bit>        // popcount
 #include <cstdint>    // int64_t
