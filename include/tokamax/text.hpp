@@ -12,7 +12,9 @@
 //   text/decode_stream.hpp             the text of ids that come one by one, without characters that are not at their end.
 //   text/decoder.hpp                   the steps that make a text of tokens, read from a tokenizer's file.
 //   text/encoding.hpp                  what a tokenizer makes of a text.
-//   text/gguf.hpp                      what a GGUF file says of its model before the tensors, and the tokenizer that is in it.
+//   text/gguf.hpp                      what a GGUF file says of its model before the tensors.
+//   text/gguf_pre_tokenizers.hpp       how texts are cut, by the names that GGUF files have for it.
+//   text/gguf_tokenizer.hpp            the tokenizer that is in a GGUF file.
 //   text/jinja/access.hpp              fields, items, parts and methods of values.
 //   text/jinja/bound_arguments.hpp     the arguments of a filter, test, method or function, by its parameters.
 //   text/jinja/evaluator.hpp           runs a template: its statements write a text, its expressions give values.

@@ -147,7 +147,7 @@ def main():
     for name, options in MODELS.items():
         (FOLDER / f"{name}.model").write_bytes(train(name, options))
         model = spm.SentencePieceProcessor(model_file=str(FOLDER / f"{name}.model"))
-        count = len(TEXTS) if name in ("bpe", "unigram") else 60
+        count = len(TEXTS) if name in ("bpe", "unigram", "suffix") else 60
         (FOLDER / f"{name}.txt").write_text("\n".join(row(model, t) for t in TEXTS[:count]) + "\n")
     write_gguf()
     write_tekken()

@@ -102,8 +102,8 @@ inline decode_step sentencepiece_decoder(const sentencepiece_file& file, const s
   if (!file.behind.character_map.empty())
     back = std::make_shared<const sentencepiece_normalizer>(file.behind, false, where);
   return [=, strips = file.before.add_dummy_prefix || file.before.remove_extra_whitespaces,
-          strips_all = file.before.remove_extra_whitespaces, behind = file.spaces_behind_words,
-          of_bytes = file.byte_fallback, surface = file.unknown_surface](std::vector<std::string>& tokens, bool raw) {
+          strips_all = file.before.remove_extra_whitespaces, of_bytes = file.byte_fallback,
+          surface = file.unknown_surface](std::vector<std::string>& tokens, bool raw) {
     std::string text, bytes;
     bool begins = true, taken = false;  // is this the beginning, and was a space taken away there?
     const auto flush = [&] {
@@ -123,7 +123,7 @@ inline decode_step sentencepiece_decoder(const sentencepiece_file& file, const s
         text += surface;
         continue;
       }
-      if (begins && strips && !behind && t.starts_with(detail::space_mark)) {
+      if (begins && strips && t.starts_with(detail::space_mark)) {
         t.erase(0, detail::space_mark.size());
         taken = !strips_all;
       }

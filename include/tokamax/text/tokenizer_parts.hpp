@@ -9,7 +9,7 @@
 #include <tokamax/text/added_tokens.hpp>              // added_token_finder
 #include <tokamax/text/bpe.hpp>                       // bpe, unigram, wordpiece, word_level
 #include <tokamax/text/decoder.hpp>                   // add_decoder
-#include <tokamax/text/gguf.hpp>                      // tokenizer_of
+#include <tokamax/text/gguf_tokenizer.hpp>            // tokenizer_of
 #include <tokamax/text/post_processor.hpp>            // add_post_processor
 #include <tokamax/text/sentencepiece_normalizer.hpp>  // sentencepiece_normalizer
 #include <tokamax/text/tekken.hpp>                    // parse_tekken
