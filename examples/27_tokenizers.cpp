@@ -1,4 +1,4 @@
-// examples/27_tokenizers.cpp: texts as tokens and back. New here: text::tokenizer, offsets, decode_stream.
+// examples/27_tokenizers.cpp: texts as tokens and back. New here: text::tokenizer, offsets, decode_stream, chat_template, train_bpe.
 #include <tokamax/text.hpp>
 
 #include <fmt/core.h>
@@ -59,6 +59,23 @@ int main() {
   text::decode_stream stream(tokenizer);
   for (const int id : tokenizer.ids("hello 😀 world")) fmt::print("{:>4} \"{}\"\n", id, stream.put(id));
   fmt::print(" end \"{}\"\n\n", stream.finish());
+
+  // A model that chats was trained on chats in one form. The template for it, in the language Jinja, lies in the model's folder, and
+  // `text::chat_template::from_file` reads it. The text has its special tokens already, so that the tokenizer adds none.
+  const text::chat_template chat(
+      "{{ bos_token }}{% for message in messages %}[{{ message.role }}] {{ message.content | trim }}\n{% endfor %}"
+      "{% if add_generation_prompt %}[assistant]{% endif %}",
+      {{"bos_token", "<s>"}});
+  const std::vector<text::chat_message> messages{
+      {"user", "hello"}, {"assistant", "hello world!"}, {"user", " and all? "}};
+  const std::string prompt = chat.render(messages, {.add_generation_prompt = true});
+  fmt::print("{}\n{} tokens\n\n", prompt, tokenizer.ids(prompt, false).size());
+
+  // A tokenizer is trained on texts: the pairs that occur most often become tokens. Any text can be said by its 256 bytes.
+  const std::vector<std::string_view> texts{"the cat sat on the mat", "the rat sat on the cat"};
+  const auto trained = text::tokenizer::from_json(text::train_bpe(texts, {.vocab_size = 268}));
+  for (const int id : trained.ids("the bat sat")) fmt::print("\"{}\" ", trained.decode(std::vector{id}));
+  fmt::print("\n\n");
 
   // What a file asks for and this library does not know is refused by its name, and so is a text that is none.
   for (const auto& wrong : {+[] { text::tokenizer::from_json(R"({"normalizer": {"type": "Nmt"}})", "my.json"); },

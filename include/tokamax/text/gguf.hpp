@@ -1,14 +1,16 @@
-// tokamax/text/gguf.hpp: what a GGUF file says of its model before the tensors, and the tokenizer that is in it.
+// tokamax/text/gguf.hpp: what a GGUF file says of its model before the tensors.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: in the map only (the library of `tokamax::text` compiles it)
 // tested by tests/text/tokenizer.cpp
 #pragma once
 
-#include <tokamax/base/file.hpp>            // input_file
-#include <tokamax/text/tokenizer_json.hpp>  // tokenizer_json
+#include <tokamax/base/file.hpp>  // input_file
 
+#include <array>    // array
+#include <bit>      // bit_cast
 #include <map>      // map
 #include <variant>  // variant
+#include <vector>   // vector
 
 namespace tokamax::text {
 
@@ -116,104 +118,5 @@ class gguf_metadata {
   std::uint64_t offset_ = 0, read_ = 0;  // in the file: of the next byte, and behind the buffer
   std::map<std::string, value> values_;
 };
-
-namespace detail {
-
-// How texts are cut, by the name that llama.cpp gives it; nothing if that is not known.
-inline std::optional<nlohmann::json> cuts_of_gguf(const std::string& name, bool& whole_words, bool& composes) {
-  using json = nlohmann::json;
-  const auto split = [](const char* expression) {
-    return json{{"type", "Split"}, {"pattern", {{"Regex", expression}}}, {"behavior", "Isolated"}, {"invert", false}};
-  };
-  const auto of_bytes = [](bool cuts) {
-    return json{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", cuts}};
-  };
-  const auto is = [&](std::initializer_list<const char*> names) {
-    return std::any_of(names.begin(), names.end(), [&](const char* n) { return name == n; });
-  };
-  const auto sequence = [](json steps) { return json{{"type", "Sequence"}, {"pretokenizers", std::move(steps)}}; };
-  if (is({"gpt-2", "mpt", "olmo", "phi-2", "exaone"})) return of_bytes(true);
-  if (is({"smollm", "starcoder", "refact", "command-r"}))
-    return sequence({{{"type", "Digits"}, {"individual_digits", true}}, of_bytes(true)});
-  if (is({"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"})) {
-    whole_words = true;
-    return sequence(
-        {split(
-             R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"),
-         of_bytes(false)});
-  }
-  if (is({"qwen2", "deepseek-r1-qwen"})) {
-    composes = true;
-    return sequence(
-        {split(
-             R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"),
-         of_bytes(false)});
-  }
-  return std::nullopt;
-}
-
-// Special tokens that frame a text.
-inline nlohmann::json frame_of_gguf(const gguf_metadata& file, const gguf_metadata::texts& tokens) {
-  nlohmann::json single = nlohmann::json::array(), special = nlohmann::json::object();
-  const auto add = [&](const std::string& kind) {
-    const std::string flag = "tokenizer.ggml.add_" + kind + "_token", name = "tokenizer.ggml." + kind + "_token_id";
-    if (!file.has(flag) || file.get<double>(flag) == 0) return;
-    const double id = file.get<double>(name);
-    if (!(id >= 0 && id < static_cast<double>(tokens.size())))
-      file.refuse(name, std::to_string(id), "the id of a token");
-    single.push_back({{"SpecialToken", {{"id", kind}, {"type_id", 0}}}});
-    special[kind] = {{"ids", {static_cast<std::uint32_t>(id)}}, {"tokens", {tokens[static_cast<std::size_t>(id)]}}};
-  };
-  add("bos");
-  single.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
-  nlohmann::json pair = single;
-  pair.push_back({{"Sequence", {{"id", "B"}, {"type_id", 1}}}});
-  add("eos");
-  return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", special}};
-}
-
-}  // namespace detail
-
-/// The tokenizer of a GGUF file, as the tokenizer.json that it was made of.
-/// errors  tokamax::error of the kind `file` that names a model or a way to cut texts which is not known
-inline tokenizer_json tokenizer_of(const gguf_metadata& file) {
-  using texts = gguf_metadata::texts;
-  const std::string& model = file.get<std::string>("tokenizer.ggml.model");
-  if (model != "gpt2") file.refuse("tokenizer.ggml.model", model, "gpt2, a byte pair encoding of bytes");
-  const std::string& pre = file.get<std::string>("tokenizer.ggml.pre");
-  bool whole_words = false, composes = false;
-  const auto cuts = detail::cuts_of_gguf(pre, whole_words, composes);
-  if (!cuts)
-    file.refuse(
-        "tokenizer.ggml.pre", pre,
-        "gpt-2, mpt, olmo, phi-2, exaone, smollm, starcoder, refact, command-r, llama-bpe, llama3, llama-v3, falcon3, "
-        "pixtral, qwen2 or deepseek-r1-qwen");
-  tokenizer_json result;
-  result.tokens = file.get<texts>("tokenizer.ggml.tokens");
-  nlohmann::json added = nlohmann::json::array();
-  const gguf_metadata::numbers* types =
-      file.has("tokenizer.ggml.token_type") ? &file.get<gguf_metadata::numbers>("tokenizer.ggml.token_type") : nullptr;
-  if (types && types->size() != result.tokens.size())
-    file.refuse("tokenizer.ggml.token_type", std::to_string(types->size()) + " types",
-                std::to_string(result.tokens.size()));
-  for (std::uint32_t id = 0; id < result.tokens.size(); ++id) {
-    result.ids.push_back(id);
-    const double type = types ? (*types)[id] : 1;
-    if (type == 3 || type == 4)  // a control token, or one of the user
-      added.push_back({{"id", id}, {"content", result.tokens[id]}, {"special", type == 3}, {"normalized", false}});
-  }
-  for (const std::string& merge : file.get<texts>("tokenizer.ggml.merges")) {
-    const std::size_t space = merge.find(' ', 1);
-    if (space == std::string::npos) file.refuse("tokenizer.ggml.merges", merge, "two tokens with a space between");
-    result.merges.emplace_back(merge.substr(0, space), merge.substr(space + 1));
-  }
-  result.rest = {{"model", {{"type", "BPE"}, {"ignore_merges", whole_words}}},
-                 {"pre_tokenizer", *cuts},
-                 {"decoder", {{"type", "ByteLevel"}}},
-                 {"post_processor", detail::frame_of_gguf(file, result.tokens)},
-                 {"added_tokens", added}};
-  if (composes) result.rest["normalizer"] = {{"type", "NFC"}};
-  return result;
-}
 
 }  // namespace tokamax::text

@@ -43,9 +43,9 @@ class normalized_text {
     while (end < text_.size() && continues_code_point(text_[end])) ++end;
     return {begin, end};
   }
-  /// The original bytes of a range that is not empty.
+  /// The original bytes of a range; of one that is empty, the place of its next byte.
   extent_of_text origin(std::uint32_t begin, std::uint32_t end) const {
-    return {origin(begin).begin, origin(end - 1).end};
+    return {origin(begin).begin, begin == end ? origin(begin).begin : origin(end - 1).end};
   }
 
   /// Takes the characters that a change puts in the place of a piece.
@@ -62,6 +62,15 @@ class normalized_text {
     void insert(std::string_view text, std::size_t end) {
       text_ += text;
       origins_.resize(text_.size(), end > 0 ? origin_of(end - 1) : first_);
+    }
+    /// Puts bytes that come from original bytes of the piece, counted from its beginning: byte i from those between two places,
+    /// `from[i]` and `from[i + 1]`.
+    void put(std::string_view text, const std::vector<std::uint32_t>& from) {
+      const auto place = [&](std::uint32_t at) {
+        return at < piece_.end - piece_.begin ? origin_of(at).begin : at > 0 ? origin_of(at - 1).end : first_.begin;
+      };
+      text_ += text;
+      for (std::size_t i = 0; i < text.size(); ++i) origins_.push_back({place(from[i]), place(from[i + 1])});
     }
     /// Keeps some bytes of the piece.
     void keep(std::size_t begin, std::size_t end) {

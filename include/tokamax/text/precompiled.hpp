@@ -8,6 +8,7 @@
 #include <tokamax/text/unicode.hpp>  // change
 
 #include <optional>  // optional
+#include <utility>   // pair
 
 namespace tokamax::text {
 
@@ -64,6 +65,13 @@ class precompiled_map {
     return result;
   }
 
+  /// What stands for the longest text in the map with which another one begins, and that text's size; 0 if there is none.
+  std::pair<std::size_t, std::string_view> longest(std::string_view text) const {
+    std::pair<std::size_t, std::string_view> result{0, {}};
+    prefixes(text, [&](std::size_t size, std::string_view with) { return result = {size, with}, true; });
+    return result;
+  }
+
  private:
   static std::uint32_t number(std::string_view bytes, std::size_t at) {
     std::uint32_t result = 0;
@@ -84,26 +92,27 @@ class precompiled_map {
     }
     return end;
   }
-  // What stands for the shortest text in the map with which `key` begins.
-  std::optional<std::string_view> find(std::string_view key) const {
-    if (units_.empty()) return std::nullopt;
+  // Calls f(size, text) for the texts in the map with which `key` begins, the shortest first, until f returns false.
+  template <class F>
+  void prefixes(std::string_view key, F f) const {
+    if (units_.empty()) return;
     const auto offset = [](std::uint32_t unit) { return std::size_t{unit >> 10} << ((unit & (1u << 9)) >> 6); };
     std::size_t at = offset(units_[0]);
-    for (const char c : key) {
-      const std::uint32_t label = static_cast<unsigned char>(c);
+    for (std::size_t size = 1; size <= key.size(); ++size) {
+      const std::uint32_t label = static_cast<unsigned char>(key[size - 1]);
       at ^= label;
-      if (label == 0 || at >= units_.size() || (units_[at] & 0x800000FFu) != label) return std::nullopt;
+      if (label == 0 || at >= units_.size() || (units_[at] & 0x800000FFu) != label) return;
       const bool leaf = units_[at] >> 8 & 1;
       at ^= offset(units_[at]);
       if (!leaf) continue;
       const std::size_t place = at < units_.size() ? units_[at] & 0x7FFFFFFFu : texts_.size();
-      if (place >= texts_.size() || continues_code_point(texts_[place])) return std::nullopt;
-      return std::string_view(texts_).substr(place, texts_.find('\0', place) - place);
+      if (place >= texts_.size() || continues_code_point(texts_[place])) return;
+      if (!f(size, std::string_view(texts_).substr(place, texts_.find('\0', place) - place))) return;
     }
-    return std::nullopt;
   }
   bool replace(std::string_view old, std::vector<change>& to) const {
-    const auto with = find(old);
+    std::optional<std::string_view> with;
+    prefixes(old, [&](std::size_t, std::string_view text) { return with = text, false; });
     if (!with) return false;
     int more = 0;  // characters than there were
     for_each_code(old, [&](char32_t, std::size_t) { --more; });

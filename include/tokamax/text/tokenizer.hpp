@@ -35,6 +35,11 @@ struct tiktoken_options {
   std::vector<std::pair<std::string, std::int32_t>> special_tokens;  ///< with their ids
 };
 
+/// What stands around texts, if special tokens are asked for, where a file does not say it.
+struct frame_options {
+  bool add_bos_token = false, add_eos_token = false;  ///< <s> before, and </s> behind
+};
+
 /// A tokenizer, read from a file. Copies share what was read, and any number of threads may use it at once.
 ///
 /// It gives what the Python package `tokenizers` gives for the same file: ids, offsets in characters, type ids, masks, and the
@@ -50,7 +55,12 @@ class tokenizer {
   /// Reads a file of ranks as tiktoken has them: a line "base64 rank" for each token, whose id is the rank.
   /// errors  as from_file, and if the pattern or a special token is not possible
   static tokenizer from_tiktoken(const std::filesystem::path& path, const tiktoken_options& options);
-  /// Reads the tokenizer in a GGUF file, if that is a byte pair encoding of bytes. The tensors are not read.
+  /// Reads a model file of SentencePiece: BPE, unigram, words or characters. It gives what the library itself gives.
+  /// errors  as from_file, with the number of a field of the protocol buffer
+  static tokenizer from_sentencepiece(const std::filesystem::path& path, const frame_options& options = {});
+  /// Reads tekken.json of Mistral's models. As there, special tokens are not found in texts.
+  static tokenizer from_tekken(const std::filesystem::path& path, const frame_options& options = {});
+  /// Reads the tokenizer in a GGUF file: gpt2 (BPE of bytes), llama and t5 (SentencePiece) or bert. The tensors are not read.
   /// errors  as from_file; a model or a pre-tokenizer that is not known is named
   static tokenizer from_gguf(const std::filesystem::path& path);
 
@@ -88,15 +98,41 @@ TOKAMAX_TEXT_COMPILED_ONCE tokenizer tokenizer::from_file(const std::filesystem:
   return from_json(read_file(path, detail::tokenizer_parts::most_bytes), path.string());
 }
 TOKAMAX_TEXT_COMPILED_ONCE tokenizer tokenizer::from_gguf(const std::filesystem::path& path) {
-  return tokenizer(std::make_shared<const detail::tokenizer_parts>(tokenizer_of(gguf_metadata(path)), path.string()));
+  const gguf_metadata file(path);
+  const std::string where = path.string(), model = file.get<std::string>("tokenizer.ggml.model");
+  if (model != "llama" && model != "t5")
+    return tokenizer(std::make_shared<const detail::tokenizer_parts>(tokenizer_of(file), where));
+  const auto& tokens = file.get<gguf_metadata::texts>("tokenizer.ggml.tokens");
+  return tokenizer(std::make_shared<const detail::tokenizer_parts>(
+      sentencepiece_of(file), detail::frame_of_gguf(file, tokens, model == "llama", model == "t5"),
+      detail::added_of_gguf(file, tokens), where));
+}
+TOKAMAX_TEXT_COMPILED_ONCE tokenizer tokenizer::from_sentencepiece(const std::filesystem::path& path,
+                                                                   const frame_options& options) {
+  const std::string where = path.string();
+  const sentencepiece_file file = parse_sentencepiece(read_file(path, detail::tokenizer_parts::most_bytes), where);
+  special_frame frame;
+  if (options.add_bos_token) frame.begin = file.control(file.bos_piece, where);
+  if (options.add_eos_token) frame.end = file.control(file.eos_piece, where);
+  return tokenizer(std::make_shared<const detail::tokenizer_parts>(file, frame.json(), nlohmann::json::array(), where));
+}
+TOKAMAX_TEXT_COMPILED_ONCE tokenizer tokenizer::from_tekken(const std::filesystem::path& path,
+                                                            const frame_options& options) {
+  const std::string where = path.string();
+  const tekken_file file = parse_tekken(read_file(path, detail::tokenizer_parts::most_bytes), where);
+  special_frame frame;
+  if (options.add_bos_token) frame.begin = file.special("<s>", where);
+  if (options.add_eos_token) frame.end = file.special("</s>", where);
+  return tokenizer(std::make_shared<const detail::tokenizer_parts>(file, frame.json(), where));
 }
 TOKAMAX_TEXT_COMPILED_ONCE tokenizer tokenizer::from_tiktoken(const std::filesystem::path& path,
                                                               const tiktoken_options& options) {
   nlohmann::json added = nlohmann::json::array();
   for (const auto& [content, id] : options.special_tokens)
     added.push_back({{"content", content}, {"id", id}, {"special", true}});
-  return tokenizer(std::make_shared<const detail::tokenizer_parts>(read_file(path, detail::tokenizer_parts::most_bytes),
-                                                                   options.pattern, added, path.string()));
+  const std::string where = path.string();
+  const tokenizer_json ranks = parse_tiktoken(read_file(path, detail::tokenizer_parts::most_bytes), where);
+  return tokenizer(std::make_shared<const detail::tokenizer_parts>(ranks, options.pattern, added, where));
 }
 TOKAMAX_TEXT_COMPILED_ONCE encoding tokenizer::encode(std::string_view text, bool special_tokens) const {
   return parts_->encode(std::span(&text, 1), special_tokens);

@@ -5,12 +5,15 @@
 // tested by tests/text/tokenizer.cpp
 #pragma once
 
-#include <tokamax/text/added_tokens.hpp>    // added_token_finder
-#include <tokamax/text/bpe.hpp>             // bpe, unigram, wordpiece, word_level
-#include <tokamax/text/decoder.hpp>         // add_decoder
-#include <tokamax/text/gguf.hpp>            // for its users: tokenizer_of
-#include <tokamax/text/post_processor.hpp>  // add_post_processor
-#include <tokamax/text/tiktoken.hpp>        // parse_tiktoken
+#include <tokamax/base/file.hpp>                      // read_file
+#include <tokamax/text/added_tokens.hpp>              // added_token_finder
+#include <tokamax/text/bpe.hpp>                       // bpe, unigram, wordpiece, word_level
+#include <tokamax/text/decoder.hpp>                   // add_decoder
+#include <tokamax/text/gguf_tokenizer.hpp>            // tokenizer_of
+#include <tokamax/text/post_processor.hpp>            // add_post_processor
+#include <tokamax/text/sentencepiece_normalizer.hpp>  // sentencepiece_normalizer
+#include <tokamax/text/tekken.hpp>                    // parse_tekken
+#include <tokamax/text/tiktoken.hpp>                  // parse_tiktoken
 
 #include <mutex>          // mutex
 #include <unordered_map>  // unordered_map
@@ -102,16 +105,46 @@ struct tokenizer_parts {
     lengths_ = lengths_of(whole);
   }
 
-  /// A tokenizer of bytes by a file of ranks, a pattern that cuts texts, and a list of added tokens.
-  tokenizer_parts(std::string_view ranks, const std::string& expression, const nlohmann::json& added,
+  /// A tokenizer of bytes by their ranks, a pattern that cuts texts, and a list of added tokens.
+  tokenizer_parts(const tokenizer_json& file, const std::string& expression, const nlohmann::json& added,
                   const std::string& where) {
-    const tokenizer_json file = parse_tiktoken(ranks, where);
     const nlohmann::json about{{"type", "BPE"}, {"ignore_merges", true}};
     cut_.push_back([by = std::make_shared<const pattern>(expression, where, pattern_language::rust)](
                        normalized_text& t) { split_by(t, delimiter::isolated, *by, false); });
     read_model(json_field(about, "model", where), file, true);
     decode_.emplace().push_back(decode_bytes);
     read_added(json_field(added, "special_tokens", where), true);
+    read_frames();
+  }
+
+  /// The tokenizer of a model of SentencePiece. Control symbols are special tokens; they are not found in texts, unless `added`
+  /// has them.
+  tokenizer_parts(const sentencepiece_file& file, const nlohmann::json& frame, const nlohmann::json& added,
+                  const std::string& where) {
+    auto made = std::make_unique<sentencepiece_model>(file, where);
+    normalize_.push_back(
+        [by = std::make_shared<const sentencepiece_normalizer>(file.before, file.spaces_behind_words, where),
+         pieces = made.get()](normalized_text& t) {
+          t.rewrite([&](std::string_view old, normalized_text::writer& to) {
+            const auto [text, from] = (*by)(old, pieces);
+            to.put(text, from);
+          });
+        });
+    model_ = std::move(made);
+    decode_.emplace().push_back(sentencepiece_decoder(file, where));
+    for (std::uint32_t id = 0; id < file.pieces.size(); ++id)
+      if (file.pieces[id].is == sentencepiece_file::kind::control) mark_special(id);
+    read_added(json_field(added, "added_tokens", where), false);
+    add_post_processor(json_field(frame, "post_processor", where), post_);
+    read_frames();
+  }
+
+  /// The tokenizer of a file of Mistral, whose special tokens are not found in texts.
+  tokenizer_parts(const tekken_file& file, const nlohmann::json& frame, const std::string& where)
+      : tokenizer_parts(file.ranks, file.pattern, file.special_tokens, where) {
+    before_ = after_ = {};
+    add_post_processor(json_field(frame, "post_processor", where), post_);
+    for (std::vector<std::int32_t>& f : frame_) f.clear();
     read_frames();
   }
 
@@ -188,16 +221,17 @@ struct tokenizer_parts {
       about["type"].refuse("BPE, WordPiece, Unigram or WordLevel");
     }
   }
+  void mark_special(std::uint32_t id) {
+    special_.resize(std::max<std::size_t>(special_.size(), id + std::size_t{1}));
+    special_[id] = true;
+  }
   void read_added(const json_field& about, bool any_ids) {
     std::vector<added_token> tokens = added_tokens_of(about, model_->vocabulary(), any_ids);
     added_ = token_table(tokens.size());
     std::vector<std::string> as_it_is, normalized;
     for (const added_token& t : tokens) {
       added_.insert(t.content, t.id);
-      if (t.special) {
-        special_.resize(std::max<std::size_t>(special_.size(), t.id + std::size_t{1}));
-        special_[t.id] = true;
-      }
+      if (t.special) mark_special(t.id);
       as_it_is.push_back(t.normalized ? "" : t.content);
       normalized.emplace_back();
       if (t.normalized) {
