@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/attention/blocks.hpp>  // panel_lanes
+#include <tokamax/backend/cpu/gemm/isa/avx512.hpp>   // for its users: f32_term and bfloat16_pair
 #include <tokamax/backend/cpu/gemm/pack/pairs.hpp>   // first_bits
 
 #include <array>    // array
