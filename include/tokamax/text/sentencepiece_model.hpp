@@ -212,20 +212,22 @@ class sentencepiece_model : public model {
       offer(left.previous, top.left);
       offer(top.left, left.next);
     }
-    std::vector<std::string_view> stack;
-    for (std::int32_t i = 0; i >= 0; i = of(i).next) {
-      stack.push_back(of(i).text);
-      while (!stack.empty()) {
-        const std::string_view text = stack.back();
-        stack.pop_back();
-        const std::int32_t id = vocabulary().find(text);
-        const auto cut = id >= 0 && is(id, kind::unused) ? cuts.find(text) : cuts.end();
-        if (cut == cuts.end()) {
-          put(word, static_cast<std::size_t>(text.data() - word.data()), text.size(), to);
-        } else {
-          stack.push_back(text.substr(cut->second));
-          stack.push_back(text.substr(0, cut->second));
-        }
+    for (std::int32_t i = 0; i >= 0; i = of(i).next) put_cut(word, of(i).text, cuts, to);
+  }
+  // A piece, or the parts of one that is not used.
+  void put_cut(std::string_view word, std::string_view piece, const std::map<std::string_view, std::size_t>& cuts,
+               std::vector<word_token>& to) const {
+    std::vector<std::string_view> stack{piece};
+    while (!stack.empty()) {
+      const std::string_view text = stack.back();
+      stack.pop_back();
+      const std::int32_t id = vocabulary().find(text);
+      const auto cut = id >= 0 && is(id, kind::unused) ? cuts.find(text) : cuts.end();
+      if (cut == cuts.end()) {
+        put(word, static_cast<std::size_t>(text.data() - word.data()), text.size(), to);
+      } else {
+        stack.push_back(text.substr(cut->second));
+        stack.push_back(text.substr(0, cut->second));
       }
     }
   }

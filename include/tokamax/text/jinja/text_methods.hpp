@@ -120,6 +120,7 @@ namespace detail {
 
 using text::detail::category_within;
 
+// Is it a letter that has another case, or is one?
 inline bool has_case(char32_t c) {
   return category_within(c, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LT) || to_lower(c) != c ||
          utf8proc_toupper(static_cast<utf8proc_int32_t>(c)) != static_cast<utf8proc_int32_t>(c);
