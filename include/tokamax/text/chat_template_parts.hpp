@@ -11,6 +11,7 @@
 #include <tokamax/text/jinja/evaluator.hpp>    // evaluator
 #include <tokamax/text/jinja/json_value.hpp>   // value_of_json
 #include <tokamax/text/jinja/parser.hpp>       // parser
+#include <tokamax/text/tokenizer_json.hpp>     // json_field
 
 namespace tokamax::text::detail {
 

@@ -339,7 +339,7 @@ class expression_parser {
   }
   std::string dotted_name() {
     std::string name = expect_name();
-    while (take_sign(".")) name += "." + expect_name();
+    while (take_sign(".")) (name += '.') += expect_name();
     return name;
   }
   // is name, is not name, is name(argument) or is name argument
