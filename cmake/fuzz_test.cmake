@@ -15,7 +15,7 @@ if(NOT code EQUAL 0)
   return()
 endif()
 set(libraries "")
-if(${TARGET} MATCHES "^(tokenizer|chat_template|sentencepiece)$")
+if(${TARGET} MATCHES "^(tokenizer|chat_template|sentencepiece|gguf)$")
   set(libraries -lpcre2-8 -lutf8proc)
 endif()
 execute_process(COMMAND ${compile} @${FLAGS} ${root}/tests/fuzz/${TARGET}.cpp -o ${WORK}/${TARGET} ${libraries}

@@ -94,7 +94,7 @@ if(TOKAMAX_BUILD_APPS AND app)
     endforeach()
     set(fuzzers safetensors metadata vocabulary options)
     if(TARGET tokamax::text)
-      list(APPEND fuzzers tokenizer chat_template sentencepiece)
+      list(APPEND fuzzers tokenizer chat_template sentencepiece gguf)
     endif()
     foreach(target IN LISTS fuzzers)
       add_test(NAME fuzz.${target} COMMAND ${CMAKE_COMMAND} -DTARGET=${target} -DWORK=${PROJECT_BINARY_DIR}/fuzz_${target}

@@ -17,9 +17,10 @@
 //   text/gguf_tokenizer.hpp            the tokenizer that is in a GGUF file.
 //   text/jinja/access.hpp              fields, items, parts and methods of values.
 //   text/jinja/bound_arguments.hpp     the arguments of a filter, test, method or function, by its parameters.
+//   text/jinja/check_names.hpp         filters and tests of a template that are not known, before it runs.
 //   text/jinja/evaluator.hpp           runs a template: its statements write a text, its expressions give values.
 //   text/jinja/expression_parser.hpp   the trees of a template's expressions.
-//   text/jinja/filters.hpp             what stands behind |: filters of single values, and of lists by others.
+//   text/jinja/filters.hpp             what stands behind |, by its name.
 //   text/jinja/functions.hpp           the functions that templates may call: range, namespace, dict, raise_exception, strftime_now.
 //   text/jinja/json_value.hpp          a JSON text as a value of templates, whose records keep their order.
 //   text/jinja/lexer.hpp               the words of a template: its texts, and what stands between {{ }} and {% %}.
@@ -28,9 +29,12 @@
 //   text/jinja/operators.hpp           what Python's operators make of values.
 //   text/jinja/parser.hpp              the tree of a template.
 //   text/jinja/print.hpp               values as texts: what Python's str and repr give, and JSON.
+//   text/jinja/scope.hpp               the names that a part of a template sees.
+//   text/jinja/sequence_filters.hpp    filters of lists, some of which take the names of other filters and of tests.
 //   text/jinja/text_methods.hpp        what Python's methods of texts do, by code points.
 //   text/jinja/tree.hpp                a template after it is read: texts, statements and expressions within each other.
 //   text/jinja/value.hpp               the values of templates, which are Python's.
+//   text/jinja/value_filters.hpp       filters of single values: JSON, numbers, and texts in another form.
 //   text/jinja/value_tests.hpp         what stands behind `is`: defined, string, equalto and others.
 //   text/model.hpp                     what makes tokens of a word, and the models that look up whole words or their parts.
 //   text/normalized_text.hpp           a text that is changed and cut into pieces, with the original bytes of each byte.

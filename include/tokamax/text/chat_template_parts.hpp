@@ -5,11 +5,13 @@
 // tested by tests/text/chat_template.cpp
 #pragma once
 
-#include <tokamax/base/file.hpp>              // read_file
-#include <tokamax/text/gguf.hpp>              // gguf_metadata
-#include <tokamax/text/jinja/evaluator.hpp>   // evaluator
-#include <tokamax/text/jinja/json_value.hpp>  // value_of_json
-#include <tokamax/text/jinja/parser.hpp>      // parser
+#include <tokamax/base/file.hpp>               // read_file
+#include <tokamax/text/gguf.hpp>               // gguf_metadata
+#include <tokamax/text/jinja/check_names.hpp>  // check_names
+#include <tokamax/text/jinja/evaluator.hpp>    // evaluator
+#include <tokamax/text/jinja/json_value.hpp>   // value_of_json
+#include <tokamax/text/jinja/parser.hpp>       // parser
+#include <tokamax/text/tokenizer_json.hpp>     // json_field
 
 namespace tokamax::text::detail {
 

@@ -4,10 +4,12 @@
 // tested by tests/text/sentencepiece.cpp
 #pragma once
 
-#include <tokamax/text/tokenizer_json.hpp>  // largest_token_id
+#include <tokamax/text/utf8.hpp>  // valid_utf8
 
 #include <bit>      // bit_cast
-#include <cstring>  // memcpy
+#include <cstdint>  // uint8_t
+#include <utility>  // pair
+#include <vector>   // vector
 
 namespace tokamax::text {
 

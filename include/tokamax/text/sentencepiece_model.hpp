@@ -46,6 +46,7 @@ class sentencepiece_model : public model {
       }
     }
     if (unknown_ < 0) refuse("no unknown piece", "one", where);
+    if (type_ == sentencepiece_file::model_type::bpe) read_pairs(file);
     for (unsigned b = 0; b < 256 && byte_fallback_; ++b) {
       const std::int32_t id = vocabulary().find(detail::byte_token(static_cast<char>(static_cast<unsigned char>(b))));
       if (id < 0 || kinds_[static_cast<std::size_t>(id)] != kind::byte)
@@ -116,7 +117,7 @@ class sentencepiece_model : public model {
   // A piece of the user, or a character.
   std::size_t symbol_size(std::string_view word, std::size_t at) const {
     const std::size_t own = own_piece(word.substr(at));
-    return own > 0 ? own : decode_utf8(word, at).length;
+    return own > 0 ? own : std::min(code_point_size(word[at]), word.size() - at);
   }
   void words(std::string_view word, std::vector<word_token>& to) const {
     constexpr std::string_view mark = "\xE2\x96\x81";
@@ -137,7 +138,7 @@ class sentencepiece_model : public model {
     const float unknown_score = least_ - 10.0f;
     for (std::size_t at = 0; at < word.size();) {
       const float so_far = best[at].score;
-      const std::size_t character = decode_utf8(word, at).length;
+      const std::size_t character = std::min(code_point_size(word[at]), word.size() - at);
       bool alone = false;
       const auto reach = [&](std::size_t size, std::int32_t id, double score) {
         step& s = best[at + size];
@@ -169,21 +170,21 @@ class sentencepiece_model : public model {
   // Neighbours that together are a piece are joined, the piece of the greatest score first. Pieces that are not used are cut again.
   void by_merges(std::string_view word, std::vector<word_token>& to) const {
     struct symbol {
-      std::int32_t previous, next;
+      std::int32_t previous, next, id;  // the id is -1 of a character that is no piece
       bool whole;
       std::string_view text;
     };
     struct pair {
-      float score;
-      std::int32_t left, right;
-      std::size_t size;
-      bool operator<(const pair& p) const { return score != p.score ? score < p.score : left > p.left; }
+      std::uint64_t order;  // the rank of the score, and then that of the place, the first one being the best
+      std::int32_t right, id;
+      bool operator<(const pair& p) const { return order < p.order; }
+      std::int32_t left() const { return static_cast<std::int32_t>(~static_cast<std::uint32_t>(order)); }
     };
     std::vector<symbol> symbols;
     for (std::size_t at = 0; at < word.size();) {
       const std::size_t own = own_piece(word.substr(at)), size = symbol_size(word, at);
       const auto i = static_cast<std::int32_t>(symbols.size());
-      symbols.push_back({i - 1, i + 1, own > 0, word.substr(at, size)});
+      symbols.push_back({i - 1, i + 1, find(word.substr(at, size)), own > 0, word.substr(at, size)});
       at += size;
     }
     if (symbols.empty()) return;
@@ -192,40 +193,87 @@ class sentencepiece_model : public model {
     std::map<std::string_view, std::size_t> cuts;  // of pieces that are not used: the size of the left part
     const auto of = [&](std::int32_t i) -> symbol& { return symbols[static_cast<std::size_t>(i)]; };
     const auto offer = [&](std::int32_t left, std::int32_t right) {
-      if (left < 0 || right < 0 || of(left).whole || of(right).whole) return;
-      const std::string_view both(of(left).text.data(), of(left).text.size() + of(right).text.size());
-      const std::int32_t id = find(both);
+      if (left < 0 || right < 0) return;
+      const symbol &l = of(left), &r = of(right);
+      if (l.whole || r.whole) return;
+      const std::string_view both(l.text.data(), l.text.size() + r.text.size());
+      const std::int32_t id = joined(l.id, r.id, both);
       if (id < 0) return;
-      waiting.push({scores_[static_cast<std::size_t>(id)], left, right, both.size()});
-      if (is(id, kind::unused)) cuts[both] = of(left).text.size();
+      const std::uint64_t rank = ranks_[static_cast<std::size_t>(id)];
+      waiting.push({rank << 32 | ~static_cast<std::uint32_t>(left), right, id});
+      if (is(id, kind::unused)) cuts[both] = l.text.size();
     };
     for (std::int32_t i = 1; i < static_cast<std::int32_t>(symbols.size()); ++i) offer(i - 1, i);
     while (!waiting.empty()) {
       const pair top = waiting.top();
       waiting.pop();
-      symbol &left = of(top.left), &right = of(top.right);
-      if (left.text.empty() || right.text.empty() || left.text.size() + right.text.size() != top.size) continue;
-      left.text = {left.text.data(), top.size};
+      symbol &left = of(top.left()), &right = of(top.right);
+      const std::size_t size = vocabulary().text(static_cast<std::uint32_t>(top.id)).size();
+      if (left.text.empty() || right.text.empty() || left.text.size() + right.text.size() != size) continue;
+      left.text = {left.text.data(), size};
+      left.id = top.id;
       left.next = right.next;
-      if (right.next >= 0) of(right.next).previous = top.left;
+      if (right.next >= 0) of(right.next).previous = top.left();
       right.text = {};
-      offer(left.previous, top.left);
-      offer(top.left, left.next);
+      offer(left.previous, top.left());
+      offer(top.left(), left.next);
     }
-    std::vector<std::string_view> stack;
     for (std::int32_t i = 0; i >= 0; i = of(i).next) {
-      stack.push_back(of(i).text);
-      while (!stack.empty()) {
-        const std::string_view text = stack.back();
-        stack.pop_back();
-        const std::int32_t id = vocabulary().find(text);
-        const auto cut = id >= 0 && is(id, kind::unused) ? cuts.find(text) : cuts.end();
-        if (cut == cuts.end()) {
-          put(word, static_cast<std::size_t>(text.data() - word.data()), text.size(), to);
-        } else {
-          stack.push_back(text.substr(cut->second));
-          stack.push_back(text.substr(0, cut->second));
-        }
+      const symbol& one = of(i);
+      const auto begin = static_cast<std::uint32_t>(one.text.data() - word.data());
+      if (one.id >= 0 && !is(one.id, kind::unused))
+        to.push_back({static_cast<std::uint32_t>(one.id), begin, begin + static_cast<std::uint32_t>(one.text.size())});
+      else
+        put_cut(word, one.text, cuts, to);
+    }
+  }
+  // The piece that two make together, or -1.
+  std::int32_t joined(std::int32_t left, std::int32_t right, std::string_view both) const {
+    if (left < 0 || right < 0) return joins_strangers_ ? find(both) : -1;
+    const std::int32_t* id = pairs_.find(key(left, right));
+    return id ? *id : -1;
+  }
+  static std::uint64_t key(std::int32_t left, std::int32_t right) {
+    return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+  }
+  // All ways to make a piece of two, so that texts need not be looked up while they are merged.
+  void read_pairs(const sentencepiece_file& file) {
+    std::vector<float> scores = scores_;
+    std::sort(scores.begin(), scores.end());
+    for (const float score : scores_)
+      ranks_.push_back(
+          static_cast<std::uint32_t>(std::lower_bound(scores.begin(), scores.end(), score) - scores.begin()));
+    std::size_t most = 0;
+    const auto each = [&](auto f) {
+      for (const auto& p : file.pieces)
+        for (std::size_t at = 1; in_texts(p.is) && at < p.text.size(); ++at)
+          if (!continues_code_point(p.text[at]))
+            f(std::string_view(p.text).substr(0, at), std::string_view(p.text).substr(at), p);
+    };
+    each([&](auto, auto, auto&) { ++most; });
+    pairs_ = key_table<std::int32_t>(most);
+    each([&](std::string_view left, std::string_view right, const auto& p) {
+      const std::int32_t l = find(left), r = find(right);
+      if (l >= 0 && r >= 0)
+        pairs_[key(l, r)] = find(p.text);
+      else if (code_point_size(left[0]) == left.size() || code_point_size(right[0]) == right.size())
+        joins_strangers_ = true;
+    });
+  }
+  // A piece, or the parts of one that is not used.
+  void put_cut(std::string_view word, std::string_view piece, const std::map<std::string_view, std::size_t>& cuts,
+               std::vector<word_token>& to) const {
+    std::vector<std::string_view> stack{piece};
+    while (!stack.empty()) {
+      const std::string_view text = stack.back();
+      stack.pop_back();
+      const std::int32_t id = vocabulary().find(text);
+      const auto cut = id >= 0 && is(id, kind::unused) ? cuts.find(text) : cuts.end();
+      if (cut == cuts.end()) {
+        put(word, static_cast<std::size_t>(text.data() - word.data()), text.size(), to);
+      } else {
+        stack.push_back(text.substr(cut->second));
+        stack.push_back(text.substr(0, cut->second));
       }
     }
   }
@@ -233,8 +281,11 @@ class sentencepiece_model : public model {
   sentencepiece_file::model_type type_;
   bool byte_fallback_, spaces_behind_words_;
   prefix_tree pieces_, own_;
+  key_table<std::int32_t> pairs_;  // what two pieces make together
+  bool joins_strangers_ = false;   // is there a piece with a character that is no piece?
   std::vector<kind> kinds_;
   std::vector<float> scores_;
+  std::vector<std::uint32_t> ranks_;            // of the scores, the least first
   float least_ = FLT_MAX, greatest_ = FLT_MIN;  // of normal pieces, as there
   std::int32_t unknown_ = -1;
   std::array<std::uint32_t, 256> bytes_{};

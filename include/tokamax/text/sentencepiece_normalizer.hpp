@@ -82,7 +82,7 @@ class sentencepiece_normalizer {
     if (const std::size_t own = model ? model->own_piece(text) : 0) return {own, text.substr(0, own)};
     if (map_)
       if (const auto found = map_->longest(text); found.first > 0) return found;
-    const std::size_t size = decode_utf8(text, 0).length;
+    const std::size_t size = std::min(code_point_size(text[0]), text.size());
     return {size, text.substr(0, size)};
   }
   std::optional<precompiled_map> map_;

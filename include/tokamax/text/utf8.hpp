@@ -42,6 +42,12 @@ constexpr utf8_step decode_utf8(std::string_view text, std::size_t at) {
 /// Is a byte the second or a later one of a code point?
 constexpr bool continues_code_point(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
+/// The bytes of a code point of a valid text, by the first of them.
+constexpr std::size_t code_point_size(char lead) {
+  const auto byte = static_cast<unsigned char>(lead);
+  return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
+
 /// Appends a code point.
 constexpr void append_utf8(std::string& text, char32_t code) {
   const auto put = [&](char32_t byte) { text += static_cast<char>(static_cast<unsigned char>(byte)); };

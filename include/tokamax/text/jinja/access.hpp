@@ -50,10 +50,12 @@ inline std::optional<value> method(limits& run, const value& of, const std::stri
   return value(std::move(c));
 }
 
+// What is not there says so when it is used.
 inline value missing(const value& of, const std::string& name) {
   return undefined{std::make_shared<const std::string>("no " + name + " in a value of type " + type_name(of))};
 }
 
+// Places are counted from 1 and from 0, from the beginning and from the end.
 inline value field_of_loop(limits& run, const std::shared_ptr<loop_state>& loop, const std::string& name) {
   const std::vector<value>& items = loop->items->items;
   const auto at = static_cast<std::int64_t>(loop->at), size = static_cast<std::int64_t>(items.size());
@@ -83,11 +85,13 @@ inline std::optional<std::size_t> place(std::int64_t index, std::size_t size) {
   if (index < -n || index >= n) return std::nullopt;
   return static_cast<std::size_t>(index < 0 ? index + n : index);
 }
+// The character of a number.
 inline std::string_view character(std::string_view s, std::size_t number) {
   std::size_t at = 0;
   while (number-- > 0) at += decode_utf8(s, at).length;
   return s.substr(at, decode_utf8(s, at).length);
 }
+// An item of a dict by its key, and of a list or text by its place.
 inline std::optional<value> found_item(limits& run, const value& of, const value& key) {
   if (const dictionary* d = of.dict()) {
     run.spend(1 + d->items.size() / 8);

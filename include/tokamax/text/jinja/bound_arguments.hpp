@@ -8,6 +8,7 @@
 
 namespace tokamax::text::jinja {
 
+/// Values by the places of parameters.
 class bound_arguments {
  public:
   /// errors  tokamax::error if there are more arguments than parameters, or one of another name
@@ -25,10 +26,12 @@ class bound_arguments {
     }
   }
   bool has(std::size_t i) const { return values_[i].has_value(); }
+  /// An argument that must be there.
   const value& operator[](std::size_t i) const {
     if (!values_[i]) run_.refuse(std::string(of_), "no " + std::string(names_[i]), "that argument");
     return *values_[i];
   }
+  /// One that may be left out.
   value get(std::size_t i, value otherwise) const { return values_[i] ? *values_[i] : otherwise; }
   const std::string& text(std::size_t i) const {
     const value& v = (*this)[i];

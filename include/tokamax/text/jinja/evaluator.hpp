@@ -7,25 +7,10 @@
 
 #include <tokamax/text/jinja/filters.hpp>    // apply_filter
 #include <tokamax/text/jinja/functions.hpp>  // functions
+#include <tokamax/text/jinja/scope.hpp>      // scope
 #include <tokamax/text/jinja/tree.hpp>       // node
 
 namespace tokamax::text::jinja {
-
-/// Names and their values within a part of a template, and what stands around it.
-struct scope {
-  std::shared_ptr<scope> around;
-  std::vector<std::pair<std::string_view, value>> names{};
-
-  value* find(std::string_view name) {
-    for (auto& [n, v] : names)
-      if (n == name) return &v;
-    return nullptr;
-  }
-  void set(std::string_view name, value v) {
-    value* old = find(name);
-    old ? void(*old = std::move(v)) : void(names.emplace_back(name, std::move(v)));
-  }
-};
 
 /// One run of a template. The tree outlives it.
 class evaluator {
@@ -57,6 +42,7 @@ class evaluator {
     out += text;
   }
 
+  // A statement. Where a loop is left or goes on, the statements around it stop.
   flow execute(const node& n, const scope_pointer& s, std::string& out) {
     run_.line = n.line;
     run_.spend(1);
@@ -83,17 +69,20 @@ class evaluator {
     }
   }
   std::string text_of(const node& n, const scope_pointer& s) { return to_text(run_, evaluate(n, s)); }
+  // What a body writes. Names that it sets are its own.
   std::string captured(const node& body, const scope_pointer& s) {
     std::string text;
     execute(body, inner(s), text);
     return text;
   }
+  // Names that are set in a branch are those around it.
   flow branch(const node& n, const scope_pointer& s, std::string& out) {
     std::size_t i = 0;
     for (; i + 1 < n.parts.size(); i += 2)
       if (truth(evaluate(n.parts[i], s))) return execute(n.parts[i + 1], s, out);
     return i < n.parts.size() ? execute(n.parts[i], s, out) : flow::on;
   }
+  // Each turn has names of its own. The condition sees the target, and not `loop`.
   flow loop(const node& n, const scope_pointer& s, std::string& out) {
     std::vector<value> items = items_of(run_, evaluate(n.parts[1], s));
     if (n.parts[2].is != kind::nothing)
@@ -143,12 +132,14 @@ class evaluator {
       if (&out == root_out_) generated.emplace_back(begin, out.size());
     }
   }
+  // A chain of filters around the text of a block.
   value with_captured(const node& filters, const scope_pointer& s, value text) {
     std::swap(captured_, text);
     value result = evaluate(filters, s);
     std::swap(captured_, text);
     return result;
   }
+  // A name, a field of a namespace, or several with an item for each.
   void assign(const node& target, const value& v, const scope_pointer& s) {
     run_.line = target.line;
     if (target.is == kind::name) return s->set(target.name, v);
@@ -167,6 +158,7 @@ class evaluator {
                   error_kind::argument);
     for (std::size_t i = 0; i < items.size(); ++i) assign(target.parts[i], items[i], s);
   }
+  // The innermost value of a name, else a function, else what is not defined.
   value lookup(const std::string& name, const scope_pointer& s) {
     for (scope* at = s.get(); at; at = at->around.get())
       if (const value* v = at->find(name)) return *v;
@@ -176,6 +168,7 @@ class evaluator {
     return undefined{std::make_shared<const std::string>("no " + name)};
   }
 
+  // An expression. Each case is a function of its own, so that nested expressions need little of the stack.
   value evaluate(const node& n, const scope_pointer& s) {
     run_.line = n.line;
     run_.spend(1);
@@ -228,6 +221,7 @@ class evaluator {
     for (const node& one : n.parts) result.push_back(evaluate(one, s));
     return result;
   }
+  // The last value of a key counts, at the place of the first.
   value dict(const node& n, const scope_pointer& s) {
     dictionary d;
     for (std::size_t i = 0; i < n.parts.size(); i += 2) {
@@ -247,6 +241,7 @@ class evaluator {
     if (n.name == "+") return v.flag() ? value(*as_integer(v)) : v;
     return v.real() ? value(-*v.real()) : arithmetic(run_, "-", std::int64_t{0}, v);
   }
+  // and, or give one of the two values; the second is not looked at if the first decides.
   value binary(const node& n, const scope_pointer& s) {
     value left = evaluate(n.parts[0], s);
     if (n.name == "and") return truth(left) ? evaluate(n.parts[1], s) : left;
@@ -255,6 +250,7 @@ class evaluator {
     run_.line = n.line;
     return arithmetic(run_, n.name, left, right);
   }
+  // a < b < c holds if both do.
   value compare(const node& n, const scope_pointer& s) {
     value left = evaluate(n.parts[0], s);
     for (std::size_t i = 1; i < n.parts.size(); ++i) {
@@ -273,6 +269,7 @@ class evaluator {
     }
     return true;
   }
+  // Without else there is nothing, which prints nothing.
   value choice(const node& n, const scope_pointer& s) {
     if (truth(evaluate(n.parts[0], s))) return evaluate(n.parts[1], s);
     if (n.parts[2].is != kind::nothing) return evaluate(n.parts[2], s);
@@ -283,6 +280,7 @@ class evaluator {
     run_.line = n.line;
     return item(run_, of, key);
   }
+  // What is left out is none.
   value slice_of(const node& n, const scope_pointer& s) {
     const auto bound = [&](std::size_t i) {
       return n.parts[i].is == kind::nothing ? value(none{}) : evaluate(n.parts[i], s);
@@ -309,6 +307,7 @@ class evaluator {
     run_.line = n.line;
     return call(of, given);
   }
+  // Values, name=value, *list and **dict.
   arguments arguments_of(const node& n, const scope_pointer& s) {
     arguments result;
     for (std::size_t i = 1; i < n.parts.size(); ++i) {
@@ -329,12 +328,14 @@ class evaluator {
     return result;
   }
 
+  // A function, a method or a macro.
   value call(const value& of, const arguments& given) {
     const callable* c = of.function();
     if (!c) refuse_type(run_, "a call", of, "a function");
     if (c->is == callable::kind::function) return functions_.call(c->name, given);
     return c->is == callable::kind::method ? call_method(run_, *c, given) : call_macro(*c, given);
   }
+  // The text that a macro writes. Its names are those where it is defined, and its parameters.
   value call_macro(const callable& c, const arguments& given) {
     const scope_pointer around = c.around.lock();
     if (!around) run_.refuse("macro " + c.name, "the end of what it was defined in", "a call before that");
@@ -342,8 +343,8 @@ class evaluator {
     const bool block = n.is == kind::call_block;
     const std::vector<node>& parameters = n.parts[block].parts;
     const scope_pointer own = inner(around);
-    std::vector<value> more;
-    dictionary named;
+    std::vector<value> more;  // varargs
+    dictionary named;         // kwargs
     for (std::size_t i = 0; i < given.positional.size(); ++i) {
       if (i < parameters.size())
         own->set(parameters[i].name, given.positional[i]);
@@ -386,17 +387,5 @@ class evaluator {
   std::string* root_out_ = nullptr;
   value captured_;
 };
-
-/// Refuses filters and tests that are not known, but for those in branches, which may not be reached.
-inline void check_names(const node& n, const std::string& where) {
-  const bool known = (n.is != node::kind::filter || knows_filter(n.name)) &&
-                     (n.is != node::kind::test || find_test(n.name) != nullptr);
-  if (!known)
-    throw error(error_kind::file, std::string("chat template: ") + (n.is == node::kind::test ? "test" : "filter"),
-                n.name, "one that is known", where + ":" + std::to_string(n.line));
-  if (n.is == node::kind::choice) return;
-  for (std::size_t i = 0; i < n.parts.size(); ++i)
-    if (n.is != node::kind::branch || (i % 2 == 0 && i + 1 < n.parts.size())) check_names(n.parts[i], where);
-}
 
 }  // namespace tokamax::text::jinja

@@ -110,6 +110,7 @@ class expression_parser {
     while (take_sign(",") && !ends()) add(all, expression(with_choice));
     return all;
   }
+  // a if condition else b
   node expression(bool with_choice = true) {
     const level l(*this);
     node left = either();
@@ -136,12 +137,15 @@ class expression_parser {
     }
     return left;
   }
+  // a or b
   node either() {
     return from_left([&] { return both(); }, [&] { return is_name("or"); });
   }
+  // a and b
   node both() {
     return from_left([&] { return negation(); }, [&] { return is_name("and"); });
   }
+  // not a
   node negation() {
     if (!is_name("not")) return comparisons();
     const level l(*this);
@@ -150,6 +154,7 @@ class expression_parser {
     add(n, negation());
     return n;
   }
+  // a < b <= c, a in b, a not in b
   node comparisons() {
     node first = sum();
     node all = make(kind::compare);
@@ -170,9 +175,11 @@ class expression_parser {
     }
     return all.parts.empty() ? std::move(first) : std::move(all);
   }
+  // a + b - c
   node sum() {
     return from_left([&] { return concatenation(); }, [&] { return is_sign("+") || is_sign("-"); });
   }
+  // a ~ b: the texts of both
   node concatenation() {
     node first = product();
     if (!is_sign("~")) return first;
@@ -181,13 +188,16 @@ class expression_parser {
     while (take_sign("~")) add(all, product());
     return all;
   }
+  // a * b / c % d, and division towards minus infinity
   node product() {
     return from_left([&] { return power(); },
                      [&] { return is_sign("*") || is_sign("/") || is_sign("//") || is_sign("%"); });
   }
+  // a ** b, from the left as well
   node power() {
     return from_left([&] { return unary(true); }, [&] { return is_sign("**"); });
   }
+  // -a, and then fields, calls, filters and tests
   node unary(bool with_filters) {
     const level l(*this);
     node n = make(kind::unary);
@@ -200,6 +210,7 @@ class expression_parser {
     n = postfix(std::move(n), false);
     return with_filters ? postfix(std::move(n), true) : std::move(n);
   }
+  // A name, a constant, or something in brackets.
   node primary() {
     node n = make(kind::constant);
     const token& t = now();
@@ -264,6 +275,7 @@ class expression_parser {
         return n;
     }
   }
+  // .name, .0, [index] or [begin:end:step]
   node subscript(node of) {
     node n = make(kind::attribute);
     if (take_sign(".")) {
@@ -289,6 +301,7 @@ class expression_parser {
     expect_sign("]");
     return n;
   }
+  // (a, *b, name=c, **d), which may be left out of a filter
   node with_arguments(node n, node of) {
     add(n, std::move(of));
     if (!take_sign("(")) return n;
@@ -315,6 +328,7 @@ class expression_parser {
     }
     return n;
   }
+  // name(arguments)
   node one_filter(node of) {
     node n = make(kind::filter, dotted_name());
     return with_arguments(std::move(n), std::move(of));
@@ -325,9 +339,10 @@ class expression_parser {
   }
   std::string dotted_name() {
     std::string name = expect_name();
-    while (take_sign(".")) name += "." + expect_name();
+    while (take_sign(".")) (name += '.') += expect_name();
     return name;
   }
+  // is name, is not name, is name(argument) or is name argument
   node test(node of) {
     ++at_;
     const bool negated = take_name("not");

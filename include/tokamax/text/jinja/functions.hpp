@@ -13,6 +13,7 @@ namespace tokamax::text::jinja {
 
 namespace detail {
 
+// Python's range, with the bound that Jinja's sandbox has.
 inline value range_of(limits& run, const arguments& given) {
   constexpr std::int64_t most = 100'000;
   const bool one = given.positional.size() == 1;
@@ -31,6 +32,7 @@ inline value range_of(limits& run, const arguments& given) {
   return run.list(std::move(all), sequence::kind::range);
 }
 
+// The local time.
 inline value time_text(limits& run, const std::string& format, std::time_t now) {
   if (format.empty() || format.size() > 200)
     run.refuse("strftime_now", std::to_string(format.size()) + " bytes", "a form of 1 to 200 bytes",

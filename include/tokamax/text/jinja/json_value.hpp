@@ -13,6 +13,7 @@ namespace tokamax::text::jinja {
 
 namespace detail {
 
+// Takes the parts of a JSON text in order. No part calls another, so that depth costs no stack.
 class value_sax : public nlohmann::json_sax<nlohmann::json> {
  public:
   value_sax(limits& run, const std::string& what) : run_(run), what_(what) {}

@@ -52,6 +52,7 @@ class lexer {
     at_line_start_ = size > 0 && source_[at_ - 1] == '\n';
   }
   void put(token::kind is, std::string text) { tokens.push_back({is, std::move(text), line_, 0, 0}); }
+  // The bytes of the spaces from a place on.
   std::size_t spaces(std::size_t from) const {
     std::size_t end = from;
     while (end < source_.size()) {
@@ -106,6 +107,7 @@ class lexer {
     if (sign == '-') return size + spaces(at + size);
     return size + (plus && sign != '+' && s.substr(size).starts_with('\n'));
   }
+  // {# any text #}
   void comment() {
     for (std::size_t at = at_; at < source_.size(); ++at)
       if (const std::size_t size = end_of_tag(at, '#', true)) return advance(at + size - at_);
@@ -155,6 +157,7 @@ class lexer {
     }
     refuse("the end of the text", first == '}' ? "}}" : "%}");
   }
+  // A text, a number, a name, or a sign.
   void word(std::string& open) {
     const char c = source_[at_];
     if (c == '\'' || c == '"') return quoted(c);
@@ -186,6 +189,7 @@ class lexer {
     put(token::kind::sign, source_.substr(at_, size));
     advance(size);
   }
+  // 1_000, 0x1F, 1.5e-3
   void number() {
     std::string digits;
     std::size_t size = 0;
@@ -231,6 +235,7 @@ class lexer {
     tokens.push_back(std::move(t));
     advance(size);
   }
+  // A text with escapes, which may have several lines.
   void quoted(char quote) {
     std::string text;
     const std::uint32_t line = line_;

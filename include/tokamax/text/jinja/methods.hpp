@@ -119,6 +119,7 @@ inline std::int64_t found_at(limits& run, const std::string& s, const bound_argu
   return static_cast<std::int64_t>(length(run, part.text()->substr(0, at))) +
          (begin < 0 ? std::max<std::int64_t>(begin + size, 0) : begin);
 }
+// A tuple of texts asks whether one of them does.
 inline value starts_or_ends(limits& run, const std::string& s, const bound_arguments& a, bool starts) {
   const value part = slice(run, s, a.get(1, none{}), a.get(2, none{}), none{});
   const auto fits = [&](const value& v) {
@@ -129,6 +130,7 @@ inline value starts_or_ends(limits& run, const std::string& s, const bound_argum
     return std::any_of(all->items.begin(), all->items.end(), fits);
   return fits(a[0]);
 }
+// What is before a separator, the separator, and what is behind it.
 inline value partition(limits& run, const std::string& s, const std::string& by, bool last) {
   if (by.empty()) run.refuse("partition", "an empty separator", "a text", error_kind::argument);
   const std::size_t at = last ? s.rfind(by) : s.find(by);
@@ -137,6 +139,46 @@ inline value partition(limits& run, const std::string& s, const std::string& by,
   return run.list({s.substr(0, at), by, s.substr(at + by.size())}, sequence::kind::tuple);
 }
 
+// Methods that look for a text; nothing if it is none of them.
+inline std::optional<value> call_searching(limits& run, const std::string& s, const std::string& name,
+                                           const arguments& given) {
+  const auto bind = [&](std::initializer_list<std::string_view> names) {
+    return bound_arguments(run, name, given, names);
+  };
+  if (name == "startswith" || name == "endswith")
+    return starts_or_ends(run, s, bind({"prefix", "start", "end"}), name == "startswith");
+  if (is_any(name, {"find", "rfind", "index", "rindex"})) {
+    const std::int64_t at = found_at(run, s, bind({"sub", "start", "end"}), name[0] == 'r');
+    if (at < 0 && name.ends_with("index")) run.refuse(name, "no such text", "a part of the text", error_kind::argument);
+    return value(at);
+  }
+  if (name == "count") {
+    const bound_arguments a = bind({"sub"});
+    if (a.text(0).empty()) return value(static_cast<std::int64_t>(length(run, s)) + 1);
+    std::int64_t count = 0;
+    for (std::size_t at = 0; (at = s.find(a.text(0), at)) != std::string::npos; at += a.text(0).size()) ++count;
+    return value(count);
+  }
+  return std::nullopt;
+}
+// Another case, or what is true of all characters.
+inline value call_without_arguments(limits& run, const std::string& s, const std::string& name,
+                                    const arguments& given) {
+  bound_arguments(run, name, given, {});
+  if (name == "upper") return run.text(in_case(run, s, letter_case::upper));
+  if (name == "lower") return run.text(in_case(run, s, letter_case::lower));
+  if (name == "title") return run.text(in_case(run, s, letter_case::title));
+  if (name == "capitalize") return run.text(in_case(run, s, letter_case::title, true));
+  if (name == "swapcase") {
+    std::string result;
+    for_each_code(s, [&](char32_t c, std::size_t) {
+      append_case(result, c, to_lower(c) != c ? letter_case::lower : letter_case::upper);
+    });
+    return run.text(std::move(result));
+  }
+  return all_are(run, s, name);
+}
+// A method of a text. Those that are left at the end are of the list in access.hpp.
 inline value call_of_text(limits& run, const std::string& s, const std::string& name, const arguments& given) {
   const auto bind = [&](std::initializer_list<std::string_view> names) {
     return bound_arguments(run, name, given, names);
@@ -148,23 +190,9 @@ inline value call_of_text(limits& run, const std::string& s, const std::string& 
     const bound_arguments a = bind({"sep", "maxsplit"});
     return run.list(split(run, s, a.text_or_none(0), a.integer(1, -1), name == "rsplit"));
   }
-  if (name == "startswith" || name == "endswith")
-    return starts_or_ends(run, s, bind({"prefix", "start", "end"}), name == "startswith");
   if (name == "replace") {
     const bound_arguments a = bind({"old", "new", "count"});
     return run.text(replaced(run, s, a.text(0), a.text(1), a.integer(2, -1)));
-  }
-  if (is_any(name, {"find", "rfind", "index", "rindex"})) {
-    const std::int64_t at = found_at(run, s, bind({"sub", "start", "end"}), name[0] == 'r');
-    if (at < 0 && name.ends_with("index")) run.refuse(name, "no such text", "a part of the text", error_kind::argument);
-    return at;
-  }
-  if (name == "count") {
-    const bound_arguments a = bind({"sub"});
-    if (a.text(0).empty()) return static_cast<std::int64_t>(length(run, s)) + 1;
-    std::int64_t count = 0;
-    for (std::size_t at = 0; (at = s.find(a.text(0), at)) != std::string::npos; at += a.text(0).size()) ++count;
-    return count;
   }
   if (name == "join") {
     const std::vector<value> items = items_of(run, bind({"iterable"})[0]);
@@ -194,21 +222,11 @@ inline value call_of_text(limits& run, const std::string& s, const std::string& 
     const value digits = padded(run, s.substr(sign), a.integer(0, 0) - sign, "0", 1);
     return run.text(s.substr(0, sign) + *digits.text());
   }
-  bind({});
-  if (name == "upper") return run.text(in_case(run, s, letter_case::upper));
-  if (name == "lower") return run.text(in_case(run, s, letter_case::lower));
-  if (name == "title") return run.text(in_case(run, s, letter_case::title));
-  if (name == "capitalize") return run.text(in_case(run, s, letter_case::title, true));
-  if (name == "swapcase") {
-    std::string result;
-    for_each_code(s, [&](char32_t c, std::size_t) {
-      append_case(result, c, to_lower(c) != c ? letter_case::lower : letter_case::upper);
-    });
-    return run.text(std::move(result));
-  }
-  return all_are(run, s, name);
+  if (const auto found = call_searching(run, s, name, given)) return *found;
+  return call_without_arguments(run, s, name, given);
 }
 
+// get does not fail where an item does; keys, values and items can be counted and looped over.
 inline value call_of_dict(limits& run, const value& self, const std::string& name, const arguments& given) {
   const dictionary& d = *self.dict();
   if (name == "get") {
@@ -224,6 +242,7 @@ inline value call_of_dict(limits& run, const value& self, const std::string& nam
   return run.list(std::move(all), sequence::kind::view);
 }
 
+// How often a value is there, or where it is first.
 inline value call_of_list(limits& run, const value& self, const std::string& name, const arguments& given) {
   const bound_arguments a(run, name, given, {"value"});
   const std::vector<value>& items = self.list()->items;
@@ -234,6 +253,7 @@ inline value call_of_list(limits& run, const value& self, const std::string& nam
   return static_cast<std::int64_t>(at - items.begin());
 }
 
+// cycle gives its values in turn, and changed says whether they are others than in the turn before.
 inline value call_of_loop(limits& run, loop_state& loop, const std::string& name, const arguments& given) {
   if (!given.named.empty()) run.refuse("loop." + name, "the argument " + given.named[0].first, "values only");
   if (name == "cycle") {

@@ -40,12 +40,14 @@ inline std::optional<std::int64_t> as_integer(const value& v) {
   if (const std::int64_t* i = v.integer()) return *i;
   return std::nullopt;
 }
+/// Any number.
 inline std::optional<double> as_real(const value& v) {
   if (const double* d = v.real()) return *d;
   if (const auto i = as_integer(v)) return static_cast<double>(*i);
   return std::nullopt;
 }
 
+/// Is it true as a condition? Empty things, zero and none are not; a generator always is.
 inline bool truth(const value& v) {
   if (v.is_undefined() || v.is_none()) return false;
   if (const auto d = as_real(v)) return *d != 0;
@@ -63,12 +65,14 @@ inline const value* find(limits& run, const dictionary& d, const value& key) {
     if (equal(run, k, key)) return &v;
   return nullptr;
 }
+/// The same for a text.
 inline const value* find(const dictionary& d, std::string_view key) {
   for (const auto& [k, v] : d.items)
     if (k.text() && *k.text() == key) return &v;
   return nullptr;
 }
 
+/// Numbers are equal by value, lists, tuples and dicts by their items, and namespaces and functions if they are the same one.
 inline bool equal(limits& run, const value& a, const value& b) {
   run.spend(1);
   if (const auto x = as_integer(a), y = as_integer(b); x && y) return *x == *y;
@@ -128,6 +132,7 @@ inline value as_safe(value v, bool safe = true) {
 }
 
 namespace detail {
+// Integers have 64 bits, where Python's have no end: one that does not fit is refused.
 inline value arithmetic_of_integers(limits& run, const std::string& op, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   bool fits = true;
@@ -150,6 +155,7 @@ inline value arithmetic_of_integers(limits& run, const std::string& op, std::int
   if (!fits) run.refuse(op, "a greater number", "integers of 64 bits", error_kind::resource);
   return result;
 }
+// A text or list several times.
 inline value repeated(limits& run, const value& v, std::int64_t count) {
   const auto times = static_cast<std::size_t>(std::max<std::int64_t>(count, 0));
   const std::size_t size = v.text() ? v.text()->size() : v.list()->items.size();

@@ -57,6 +57,7 @@ class parser : expression_parser {
     if (end) *end = std::move(name);
     return result;
   }
+  // if, for, set, macro, call, filter, with, generation, break, continue
   node statement() {
     node n = make(kind::nothing);
     const std::string name = expect_name();
@@ -109,6 +110,7 @@ class parser : expression_parser {
     }
     return n;
   }
+  // if condition ... elif condition ... else ... endif
   void branch(node& n) {
     n.is = kind::branch;
     for (std::string end = "elif"; end == "elif";) {
@@ -117,6 +119,7 @@ class parser : expression_parser {
       if (end == "else") add(n, body({"endif"}));
     }
   }
+  // for target in items if condition ... else ... endfor
   void loop(node& n) {
     n.is = kind::loop;
     add(n, target(false));
@@ -130,6 +133,7 @@ class parser : expression_parser {
     --loops_;
     add(n, end == "else" ? body({"endfor"}) : make(kind::nothing));
   }
+  // A body that may ask for varargs, kwargs and caller by these names. Loops around it are not its own.
   void macro_body(node& n, std::string_view end, bool with_signature) {
     if (with_signature) add(n, signature());
     macros_.push_back({});
@@ -140,6 +144,7 @@ class parser : expression_parser {
     macros_.pop_back();
     n.uses_varargs = used.varargs, n.uses_kwargs = used.kwargs, n.uses_caller = used.caller;
   }
+  // (a, b=1)
   node signature() {
     node n = make(kind::signature);
     expect_sign("(");

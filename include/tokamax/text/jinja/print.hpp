@@ -54,6 +54,7 @@ inline void append_quoted(std::string& to, const std::string& s) {
   to += quote;
 }
 
+// Numbers, texts, lists, tuples and dicts; within lists, texts stand in quotes. What has no text that is known is refused.
 inline void append_text(limits& run, std::string& to, const value& v, bool quoted) {
   run.spend(1);
   if (v.is_undefined()) {
@@ -114,6 +115,7 @@ struct json_style {
 
 namespace detail {
 
+// A text of JSON: quotes, backslashes and controls have escapes.
 inline void append_json_text(std::string& to, const std::string& s, bool ascii) {
   to += '"';
   for_each_code(s, [&](char32_t c, std::size_t) {
@@ -132,6 +134,7 @@ inline void append_json_text(std::string& to, const std::string& s, bool ascii) 
   to += '"';
 }
 
+// Keys that are no texts become texts, as in Python.
 inline void append_json(limits& run, std::string& to, const value& v, const json_style& style, std::size_t level) {
   run.spend(1);
   const auto each = [&](std::size_t count, char open, char close, auto put) {

@@ -120,6 +120,7 @@ namespace detail {
 
 using text::detail::category_within;
 
+// Is it a letter that has another case, or is one?
 inline bool has_case(char32_t c) {
   return category_within(c, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LT) || to_lower(c) != c ||
          utf8proc_toupper(static_cast<utf8proc_int32_t>(c)) != static_cast<utf8proc_int32_t>(c);
@@ -142,11 +143,14 @@ inline void append_case(std::string& to, char32_t c, letter_case as) {
   if (single || (as == letter_case::title && utf8proc_totitle(code) != code && c != U'ß'))
     return simple(code, as == letter_case::title);
   if (as == letter_case::title && utf8proc_category(code) == UTF8PROC_CATEGORY_LT) return append_utf8(to, c);
+  bool capital = true;  // the first letter of a title, and all of upper case
   for (std::ptrdiff_t i = 0; i < count; ++i) {
-    if (i > 0 && as == letter_case::title)
-      append_utf8(to, static_cast<char32_t>(parts[static_cast<std::size_t>(i)]));
+    const utf8proc_int32_t part = parts[static_cast<std::size_t>(i)];
+    if (capital)
+      simple(part, as == letter_case::title);
     else
-      simple(parts[static_cast<std::size_t>(i)], as == letter_case::title);
+      append_utf8(to, static_cast<char32_t>(part));
+    capital = capital && (as == letter_case::upper || !has_case(static_cast<char32_t>(part)));
   }
 }
 // Is the sigma at a byte the last letter of a word?

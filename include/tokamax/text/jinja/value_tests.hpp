@@ -21,15 +21,37 @@ struct named_test {
 
 namespace detail {
 
-inline std::vector<named_test> make_tests() {
+// Comparisons, each by a sign, as selectattr takes it, and by names.
+inline std::vector<named_test> comparing_tests() {
   using b = const bound_arguments&;
-  const auto kind = [](auto f) -> value_test { return [f](limits&, const value& v, b) { return f(v); }; };
   const auto order = [](bool swap, bool expected) -> value_test {
     return
         [=](limits& run, const value& v, b a) { return (swap ? less(run, a[0], v) : less(run, v, a[0])) == expected; };
   };
   const value_test same = [](limits& run, const value& v, b a) { return equal(run, v, a[0]); };
   const value_test other = [](limits& run, const value& v, b a) { return !equal(run, v, a[0]); };
+  return {
+      {"==", true, same},
+      {"eq", true, same},
+      {"equalto", true, same},
+      {"!=", true, other},
+      {"ne", true, other},
+      {">", true, order(true, true)},
+      {"gt", true, order(true, true)},
+      {"greaterthan", true, order(true, true)},
+      {"<", true, order(false, true)},
+      {"lt", true, order(false, true)},
+      {"lessthan", true, order(false, true)},
+      {">=", true, order(false, false)},
+      {"ge", true, order(false, false)},
+      {"<=", true, order(true, false)},
+      {"le", true, order(true, false)},
+  };
+}
+// What a value is.
+inline std::vector<named_test> value_tests() {
+  using b = const bound_arguments&;
+  const auto kind = [](auto f) -> value_test { return [f](limits&, const value& v, b) { return f(v); }; };
   const auto parity = [](std::int64_t rest) -> value_test {
     return [=](limits& run, const value& v, b) { return equal(run, arithmetic(run, "%", v, std::int64_t{2}), rest); };
   };
@@ -65,21 +87,6 @@ inline std::vector<named_test> make_tests() {
          if (!simple) run.refuse("sameas", type_name(v), "true, false or none");
          return v.is.index() == a[0].is.index() && equal(run, v, a[0]);
        }},
-      {"==", true, same},
-      {"eq", true, same},
-      {"equalto", true, same},
-      {"!=", true, other},
-      {"ne", true, other},
-      {">", true, order(true, true)},
-      {"gt", true, order(true, true)},
-      {"greaterthan", true, order(true, true)},
-      {"<", true, order(false, true)},
-      {"lt", true, order(false, true)},
-      {"lessthan", true, order(false, true)},
-      {">=", true, order(false, false)},
-      {"ge", true, order(false, false)},
-      {"<=", true, order(true, false)},
-      {"le", true, order(true, false)},
   };
 }
 
@@ -87,9 +94,11 @@ inline std::vector<named_test> make_tests() {
 
 /// The test of a name, or null.
 inline const named_test* find_test(std::string_view name) {
-  static const std::vector<named_test> all = detail::make_tests();
-  const auto at = std::find_if(all.begin(), all.end(), [&](const named_test& t) { return t.name == name; });
-  return at == all.end() ? nullptr : &*at;
+  static const std::vector<named_test> of_values = detail::value_tests(), comparing = detail::comparing_tests();
+  for (const std::vector<named_test>* all : {&of_values, &comparing})
+    for (const named_test& t : *all)
+      if (t.name == name) return &t;
+  return nullptr;
 }
 
 /// Is a test true of a value?
