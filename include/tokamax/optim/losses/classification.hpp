@@ -48,6 +48,14 @@ constexpr array softmax_cross_entropy_with_distribution(const array& logits, con
                                                         source_line l = source_line::current()) {
   return -sum(labels * located(log_softmax(logits, axis, l), l), {.axis = {axis}}, l);
 }
+/// The same where logits may be -infinity: a label of 0 adds 0.
+/// source  optax.safe_softmax_cross_entropy
+constexpr array safe_softmax_cross_entropy(const array& logits, const array& labels,
+                                           source_line l = source_line::current()) {
+  const array logs = log_softmax(logits, -1, l), zero = zeros_like(logs),
+              used = labels != located(zeros_like(labels), l);
+  return -sum(select(used, labels * select(used, logs, zero, l), zero, l), {.axis = {-1}}, l);
+}
 /// That and epsilon * sum(labels * (1 - softmax(logits))).
 /// source  optax.poly_loss_cross_entropy; Leng et al. 2022, arXiv:2204.12511
 constexpr array poly_loss_cross_entropy(const array& logits, const array& labels, double epsilon = 2.0, int axis = -1,
