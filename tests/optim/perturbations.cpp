@@ -33,3 +33,13 @@ TEST_CASE("normal noise smooths a square by its variance") {
       square, optim::perturbed_options<optim::normal_noise>{.num_samples = 4000, .sigma = 0.5, .use_baseline = false});
   CHECK(tk::test::distance(smooth(tk::random::key(3), x), x * x + 0.25) < 0.05);
 }
+
+TEST_CASE("normal numbers with means and deviations") {
+  const optim::multi_normal two{array::from<float>({1, -2}), array::from<float>({0, 0.5f})};
+  const array drawn = two.sample(tk::random::key(4), {20000});
+  CHECK(drawn.shape() == tk::shape{20000, 2});
+  CHECK(tk::test::distance(tk::mean(drawn, {.axis = {0}}), two.loc) < 0.03);
+  const double z = (0.5 - -2) / std::exp(0.5);
+  CHECK(two.log_prob(array::from<float>({2, 0.5f})).item() ==
+        Approx(-0.5 * (1 + z * z) - 0.5 - std::log(2 * 3.14159265358979)));
+}

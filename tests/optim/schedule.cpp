@@ -66,6 +66,10 @@ TEST_CASE("a captureless function is a schedule") {
   CHECK(at(schedule(0.5), 7) == 0.5);
 }
 
+TEST_CASE("a rate that is no number is refused") {
+  CHECK_THROWS_WITH(schedule(std::nan("")), contains("schedule: value: found NaN, expected a number"));
+}
+
 TEST_CASE("schedules without steps are constant or refused, as in Optax") {
   CHECK(at(optim::linear(0.5, 0.1, 0), 3) == 0.5);
   CHECK(at(optim::polynomial({.init = 0.5, .end = 0.1, .steps = -3, .power = 2}), 3) == 0.5);

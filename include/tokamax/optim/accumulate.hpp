@@ -96,7 +96,8 @@ struct conditional {
   constexpr std::pair<Params, conditional_state<State>> update(const Params& u, const conditional_state<State>& s,
                                                                const Params& params, const Extra& extra = {}) const {
     const auto apply = [&](const Params& given, const State& before, const Params& p) {
-      return update_with(inner, given, before, p, extra);
+      auto [changed, next] = update_with(inner, given, before, p, extra);
+      return std::pair<Params, State>{with_parameters(given, changed), std::move(next)};
     };
     const auto wait = [&](const Params& given, const State& before, const Params&) -> std::pair<Params, State> {
       if (zeros_otherwise) return {map_floating([](const array& x) { return zeros_like(x); }, given), before};

@@ -33,7 +33,7 @@ struct scale_by_dog {
     array distance = zeros({});
     if (start == dog_start::distance) distance = full({}, value);
     if (start == dog_start::heuristic) distance = value * (1.0 + tree::norm(params));
-    return {ones({}, bool_), params, distance, zeros({})};
+    return {ones({}, bool_), parameters_of(params), distance, zeros({})};
   }
   template <class Params>
   constexpr std::pair<Params, dog_state<Params>> update(const Params& u, const dog_state<Params>& s,
@@ -77,7 +77,7 @@ struct scale_by_dowg {
   constexpr dowg_state<Params> init(const Params& params) const {
     array distance = eps;
     if (first_distance.exists()) distance = first_distance;
-    return {params, zeros({}), astype(distance, f32)};
+    return {parameters_of(params), zeros({}), astype(distance, f32)};
   }
   template <class Params>
   constexpr std::pair<Params, dowg_state<Params>> update(const Params& u, const dowg_state<Params>& s,

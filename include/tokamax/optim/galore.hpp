@@ -4,6 +4,7 @@
 // tested by tests/optim/curvature.cpp
 #pragma once
 
+#include <tokamax/lax/elementwise/division.hpp>      // rem
 #include <tokamax/lax/slice.hpp>                     // slice_in_dim
 #include <tokamax/lax/transpose.hpp>                 // transpose
 #include <tokamax/linalg/svd.hpp>                    // svd

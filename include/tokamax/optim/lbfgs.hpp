@@ -50,12 +50,9 @@ struct scale_by_lbfgs {
     auto push = [](const array& memory, const array& x) {
       return concatenate({slice_in_dim(memory, 1, memory.extent(0), 0), expand_dims(x, 0)}, 0);
     };
-    const auto newer = [](const Params& before, const Params& now) {
-      return map_floating([](const array&, const array& n) { return n; }, before, now);
-    };
     const lbfgs_state<Params> next{incremented(s.count),
-                                   newer(s.params, params),
-                                   newer(s.gradient, g),
+                                   with_parameters(s.params, params),
+                                   with_parameters(s.gradient, g),
                                    map_floating(push, s.steps, step),
                                    map_floating(push, s.differences, difference),
                                    push(s.weights, weight)};

@@ -43,6 +43,8 @@ constexpr line_search_state<Params> line_search_from(const Params& params) {
   s.grad = optim::zeros_like(params);
   return s;
 }
+template <class Params, class Extra>
+concept has_line_facts = requires(const Extra& e, const Params& p) { e.value, e.grad, e.value_fn(p); };
 constexpr array infinite() { return full({}, std::numeric_limits<float>::infinity()); }
 /// max(error, 0), and infinity for NaN.
 constexpr array positive(const array& error) { return select(isnan(error), infinite(), maximum(error, zeros({}))); }
@@ -67,6 +69,8 @@ struct scale_by_backtracking_linesearch {
   template <class Params, class Extra>
   constexpr std::pair<Params, line_search_state<Params>> update(const Params& u, const line_search_state<Params>& s,
                                                                 const Params& params, const Extra& extra) const {
+    static_assert(detail::has_line_facts<Params, Extra>,
+                  "tokamax: line search: update needs line_facts{value, grad, value_fn}");
     const array slope = tree::vdot(u, extra.grad), value = astype(extra.value, f32);
     struct search {
       array size, value, error, count;
@@ -87,7 +91,7 @@ struct scale_by_backtracking_linesearch {
     Params slopes = s.grad;
     if (store_grad) {
       const auto loss = [&](const Params& p) { return array(extra.value_fn(p)); };
-      slopes = grad(loss)(tree::add_scale(params, size, u));
+      slopes = with_parameters(s.grad, grad(loss)(tree::add_scale(params, size, u)));
     }
     return {step, {size, found.value, slopes, found.count, found.error, detail::infinite()}};
   }
@@ -148,6 +152,8 @@ struct scale_by_zoom_linesearch {
   template <class Params, class Extra>
   constexpr std::pair<Params, line_search_state<Params>> update(const Params& u, const line_search_state<Params>& s,
                                                                 const Params& params, const Extra& extra) const {
+    static_assert(detail::has_line_facts<Params, Extra>,
+                  "tokamax: line search: update needs line_facts{value, grad, value_fn}");
     using state = detail::zoom_state<Params>;
     const auto loss = [&](const Params& p) { return array(extra.value_fn(p)); };
     const detail::line_point start{zeros({}), astype(extra.value, f32), tree::vdot(u, extra.grad)};
@@ -166,8 +172,8 @@ struct scale_by_zoom_linesearch {
         logical_and(end.failed, logical_or(end.safe.size > 0, end.decrease_error == detail::infinite()));
     const detail::line_point taken = detail::chosen(retreats, end.safe, end.at);
     return {tree::scale(taken.size, u),
-            {taken.size, taken.value, tree::where(retreats, end.safe_grad, end.grad), end.count, end.decrease_error,
-             end.curvature_error}};
+            {taken.size, taken.value, with_parameters(s.grad, tree::where(retreats, end.safe_grad, end.grad)),
+             end.count, end.decrease_error, end.curvature_error}};
   }
 
  private:
@@ -248,9 +254,9 @@ constexpr auto value_and_grad_from_state(const F& f) {
         const auto known = [](const Params&, const line_search_state<Params>& l) -> std::pair<array, Params> {
           return {l.value, l.grad};
         };
-        const auto computed = [&](const Params& p, const line_search_state<Params>&) -> std::pair<array, Params> {
+        const auto computed = [&](const Params& p, const line_search_state<Params>& l) -> std::pair<array, Params> {
           const auto [value, slopes] = value_and_grad(loss)(p);
-          return {astype(value, f32), slopes};
+          return {astype(value, f32), with_parameters(l.grad, slopes)};
         };
         result = cond(isfinite(s.value), known, computed, params, s);
       }

@@ -34,7 +34,7 @@ struct mechanize {
     auto state = inner.init(params);
     const array none = zeros({num_betas});
     return mechanize_state<Params, decltype(state)>{
-        zeros({}, i32), none, none, none, full({num_betas}, s_init), params, std::move(state)};
+        zeros({}, i32), none, none, none, full({num_betas}, s_init), parameters_of(params), std::move(state)};
   }
   template <class Params, class State, class Extra = nothing_extra>
   constexpr std::pair<Params, mechanize_state<Params, State>> update(const Params& g,
@@ -42,7 +42,7 @@ struct mechanize {
                                                                      const Params& params,
                                                                      const Extra& extra = {}) const {
     auto [changed, next] = update_with(inner, g, s.inner, params, extra);
-    const Params first = tree::where(s.count == 0, params, s.first);
+    const Params first = tree::where(s.count != 0, s.first, params);
     const array total = sum(s.s), decay = weight_decay * total * tree::norm(g) / (tree::norm(params) + eps);
     const Params decayed = tree::add_scale(g, decay, params);
     auto behind = [&](const array& x0, const array& p) { return (x0 - p) / astype(total + eps, p.dtype()); };

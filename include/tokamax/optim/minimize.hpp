@@ -53,7 +53,7 @@ constexpr minimum_found<Params> minimize(const F& f, const Params& x, const Opti
     std::pair<array, Params> next;
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(optimizer)>, decltype(lbfgs())>) {
       const auto& line = std::get<line_search_state<Params>>(state);  // evaluated behind the step already
-      next = {line.value, line.grad};
+      next = {line.value, with_parameters(now.grad, line.grad)};
     } else {
       next = evaluated(params);
     }

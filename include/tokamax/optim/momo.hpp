@@ -51,6 +51,7 @@ struct momo_transform {
   template <class Params, class Extra>
   constexpr std::pair<Params, momo_state<Params>> update(const Params& g, const momo_state<Params>& s,
                                                          const Params& params, const Extra& extra) const {
+    static_assert(requires { extra.value; }, "tokamax: momo: update needs extra.value, the loss");
     const array count = incremented(s.count), t = astype(count, f32);
     array b1 = o.b1, corrects = ones({});
     if constexpr (Adam)

@@ -102,14 +102,15 @@ struct multi_steps {
     };
     const Params average = map_floating(fold, s.average, g);
     const auto zero = [](const array& a) { return zeros(a.shape(), a.dtype()); };
-    const auto narrow = [](const array& like, const array& a) { return astype(a, like.dtype()); };
+    const auto narrow = [](const array& a, const array& x) { return astype(a, x.dtype()); };
+    const auto none = [](const array& a, const array& x) { return zeros(a.shape(), x.dtype()); };
     const auto apply = [&](const Params& mean, const State& before, const Params& p, const Params& like,
                            const Extra& facts) {
-      auto [updates, after] = update_with(inner, map_floating(narrow, like, mean), before, p, facts);
+      auto [updates, after] = update_with(inner, map_floating(narrow, mean, like), before, p, facts);
       return std::tuple{updates, map_floating(zero, mean), after};
     };
     const auto wait = [&](const Params& mean, const State& before, const Params&, const Params& like, const Extra&) {
-      return std::tuple{map_floating(zero, like), mean, before};
+      return std::tuple{map_floating(none, mean, like), mean, before};
     };
     const auto [updates, kept, next] = cond(now, apply, wait, average, s.inner, params, g, extra);
     array mini = select(now, zeros({}, i32), s.mini_step + 1);

@@ -7,7 +7,7 @@
 #include <tokamax/numpy/elementwise/parts.hpp>  // nan_to_num
 #include <tokamax/numpy/matmul.hpp>             // matmul
 #include <tokamax/optim/scale.hpp>              // scale_by_learning_rate
-#include <tokamax/optim/sgd.hpp>                // trace
+#include <tokamax/optim/sgd.hpp>                // optional_trace
 #include <tokamax/optim/tree.hpp>               // random_like
 #include <tokamax/random/samplers.hpp>          // normal
 
@@ -171,7 +171,7 @@ struct private_descent {
 /// source  optax.contrib.dpsgd
 template <class Options = dpsgd_options<>>
 constexpr auto dpsgd(const Options& o) {
-  auto descent = chain(trace{o.momentum, o.nesterov}, scale_by_learning_rate{o.learning_rate});
+  auto descent = chain(optional_trace{{o.momentum, o.nesterov}}, scale_by_learning_rate{o.learning_rate});
   return private_descent<decltype(descent)>{{o.l2_norm_clip, o.noise_multiplier, o.seed}, descent};
 }
 

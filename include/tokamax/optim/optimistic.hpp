@@ -29,8 +29,7 @@ struct scale_by_optimistic_gradient {
     auto step = [&](const array& x, const array& b) {
       return detail::times(x, alpha + beta) - detail::times(select(s.is_first, x, b), beta);
     };
-    auto newer = [](const array&, const array& x) { return x; };
-    return {map_floating(step, g, s.before), {zeros({}, bool_), map_floating(newer, s.before, g)}};
+    return {map_floating(step, g, s.before), {zeros({}, bool_), with_parameters(s.before, g)}};
   }
 };
 

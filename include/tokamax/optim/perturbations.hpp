@@ -22,6 +22,23 @@ struct gumbel_noise {
   static constexpr array log_prob(const array& x) { return -x - exp(-x); }
 };
 
+/// Independent normal numbers with means `loc` and deviations exp(log_scale), which gradients reach through samples.
+/// source  optax.multi_normal
+struct multi_normal {
+  array loc, log_scale;
+
+  constexpr array sample(const random::key& k, const shape& s = {}) const {
+    shape all = s;
+    for (int i = 0; i < loc.rank(); ++i) all.push_back(loc.extent(i));
+    return loc + random::normal(k, all, loc.dtype()) * exp(log_scale);
+  }
+  /// The logarithm of the density, summed over the last axis.
+  constexpr array log_prob(const array& x) const {
+    const array z = (x - loc) * exp(-log_scale);
+    return sum(-0.5 * z * z - log_scale - 0.91893853320467274178, {.axis = {-1}});
+  }
+};
+
 template <class Noise = gumbel_noise>
 struct perturbed_options {
   int num_samples = 1000;

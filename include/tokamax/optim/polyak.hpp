@@ -23,6 +23,7 @@ struct scale_by_polyak {
   template <class Updates, class Params, class Extra>
   constexpr std::pair<Updates, empty_state> update(const Updates& updates, empty_state s, const Params&,
                                                    const Extra& extra) const {
+    static_assert(requires { extra.value; }, "tokamax: scale_by_polyak: update needs extra.value, the loss");
     const array square = tree::vdot(updates, updates) + eps;
     array gap = astype(extra.value, square.dtype()) - f_min;
     if (positive) gap = maximum(gap, zeros_like(gap));

@@ -4,7 +4,7 @@
 
 #include <tokamax/optim/moments.hpp>  // moved_squares
 #include <tokamax/optim/scale.hpp>    // scale_by_learning_rate
-#include <tokamax/optim/sgd.hpp>      // trace
+#include <tokamax/optim/sgd.hpp>      // optional_trace
 
 namespace tokamax::optim {
 
@@ -113,7 +113,7 @@ struct rmsprop_options {
 template <class Options = rmsprop_options<>>
 constexpr auto rmsprop(const Options& o) {
   return chain(scale_by_rms{o.decay, o.eps, o.initial, o.eps_in_sqrt, o.bias_correction, o.centered},
-               scale_by_learning_rate{o.learning_rate}, trace{o.momentum, o.nesterov});
+               scale_by_learning_rate{o.learning_rate}, optional_trace{{o.momentum, o.nesterov}});
 }
 
 template <class Schedule = schedule>

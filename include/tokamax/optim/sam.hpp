@@ -48,7 +48,7 @@ struct sam {
     auto state = inner.init(params);
     auto other = adversary.init(params);
     return sam_state<Params, decltype(state), decltype(other)>{zeros({}, i32), std::move(state), std::move(other),
-                                                               params};
+                                                               parameters_of(params)};
   }
   template <class Params, class State, class Other, class Extra = nothing_extra>
   constexpr std::pair<Params, sam_state<Params, State, Other>> update(const Params& g,
@@ -64,7 +64,7 @@ struct sam {
     if (reset_state) fresh = adversary.init(params);
     return {tree::where(last, step, detail::negative(up)),
             {select(last, zeros({}, i32), s.steps_since_sync + 1), detail::chosen(last, next, s.inner),
-             detail::chosen(last, fresh, other), tree::where(first, params, s.cache)}};
+             detail::chosen(last, fresh, other), tree::where(logical_not(first), s.cache, params)}};
   }
 };
 
@@ -85,6 +85,9 @@ struct opaque_sam : sam<Inner, Adversary> {
   constexpr std::pair<Params, sam_state<Params, State, Other>> update(const Params& g,
                                                                       const sam_state<Params, State, Other>& s,
                                                                       const Params& params, const Extra& extra) const {
+    static_assert(
+        requires { extra.grad_fn(params, 0); },
+        "tokamax: opaque_sam: update needs extra.grad_fn, the gradient at other parameters");
     Params gradient = g, at = params;
     Other other = s.adversary;
     for (int i = 0; i + 1 < this->sync_period; ++i) {

@@ -33,8 +33,8 @@ struct schedule_free_transform {
   template <class Params>
   constexpr auto init(const Params& params) const {
     auto state = inner.init(params);
-    Params z = params;
-    if (state_dtype != dtype::none) z = tree::cast(params, state_dtype);
+    Params z = parameters_of(params);
+    if (state_dtype != dtype::none) z = tree::cast(z, state_dtype);
     return schedule_free_state<Params, decltype(state)>{ones({}, i32), zeros({}), zeros({}), z, std::move(state)};
   }
   template <class Params, class State, class Extra = nothing_extra>

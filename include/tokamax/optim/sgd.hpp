@@ -36,6 +36,27 @@ struct trace {
   }
 };
 
+template <class Params>
+struct optional_trace_state {
+  Params velocity = nothing_like(Params{});
+};
+/// Momentum that most programs leave out: the state has nothing by default.
+struct optional_trace {
+  trace inner;
+
+  template <class Params>
+  constexpr optional_trace_state<Params> init(const Params& params) const {
+    return {inner.init(params).velocity};
+  }
+  template <class Params>
+  constexpr std::pair<Params, optional_trace_state<Params>> update(const Params& updates,
+                                                                   const optional_trace_state<Params>& s,
+                                                                   const Params& params) const {
+    auto [changed, next] = inner.update(updates, trace_state<Params>{s.velocity}, params);
+    return {std::move(changed), {std::move(next.velocity)}};
+  }
+};
+
 template <class Schedule = schedule>
 struct sgd_options {
   Schedule learning_rate;

@@ -4,6 +4,7 @@
 // tested by tests/optim/curvature.cpp
 #pragma once
 
+#include <tokamax/lax/elementwise/division.hpp>      // rem
 #include <tokamax/numpy/clip.hpp>                    // clip
 #include <tokamax/optim/moments.hpp>                 // moved
 #include <tokamax/optim/scale.hpp>                   // scale_by_learning_rate, add_decayed_weights
@@ -32,6 +33,9 @@ struct hutchinson_estimator_diag_hessian {
   template <class Params, class Extra>
   constexpr std::pair<Params, hutchinson_state> update(const Params&, const hutchinson_state& s, const Params& params,
                                                        const Extra& extra) const {
+    static_assert(
+        requires { extra.obj_fn(params); },
+        "tokamax: hutchinson_estimator_diag_hessian: update needs extra.obj_fn, the loss of parameters");
     const auto [kept, mine] = random::split(s.key);
     const auto sign = [](const random::key& k, const shape& extents, dtype type) {
       return random::rademacher(k, extents, type);

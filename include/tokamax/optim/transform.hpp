@@ -59,6 +59,12 @@ constexpr Tree map_floating(const F& f, const Tree& tree, const Rest&... rest) {
   return result;
 }
 
+/// `to` with the floating parameters of `from` in place of its own: other leaves keep their types.
+template <class Tree>
+constexpr Tree with_parameters(const Tree& to, const Tree& from) {
+  return map_floating([](const array&, const array& x) { return x; }, to, from);
+}
+
 /// Zeros of the shapes of a tree: what accumulators start from. There are none for leaves that are no parameters.
 template <class Tree>
 constexpr Tree zeros_like(const Tree& tree) {
@@ -95,6 +101,12 @@ constexpr Tree nothing_like(const Tree& tree) {
   Tree result = copy_tree(tree);
   for_each_leaf([](auto& leaf) { static_cast<array&>(leaf) = absent(); }, result);
   return result;
+}
+
+/// The floating parameters alone, for a state that remembers them.
+template <class Tree>
+constexpr Tree parameters_of(const Tree& tree) {
+  return with_parameters(zeros_like(tree), tree);
 }
 
 /// One more step, without wrapping around.
