@@ -1,4 +1,4 @@
-"""tests/data/make_losses.py: write optim/losses.txt, a table of cases of losses (see golden_cases.py).
+"""tests/data/make_losses.py: write optim/losses.txt and optim/projections.txt, tables of cases (see golden_cases.py).
 
     python make_losses.py        (pip install optax==0.2.8)
 """
