@@ -57,7 +57,7 @@ endforeach()
 # It compares the time of code in headers with that of the library.
 set_source_files_properties(tests/kernel/check_kernel.cpp PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 
-foreach(folder IN ITEMS base linalg nn scipy transforms)
+foreach(folder IN ITEMS base linalg nn optim scipy transforms)
   if(TARGET tokamax_test_${folder})
     target_link_libraries(tokamax_test_${folder} PRIVATE tokamax::linalg)
   endif()

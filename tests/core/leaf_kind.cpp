@@ -4,6 +4,7 @@
 
 #include <tokamax/checkpoint.hpp>
 #include <tokamax/nn/statistic.hpp>
+#include <tokamax/optim.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/catch.hpp"
@@ -66,6 +67,10 @@ TEST_CASE("optimisers keep no state for what is no parameter, and leave it alone
   check(tk::optim::lion({.learning_rate = 0.1}));
   check(tk::optim::chain(tk::optim::clip_by_global_norm(1.0), tk::optim::sgd({.learning_rate = 0.1})));
   check(tk::optim::multi_steps(tk::optim::adam({.learning_rate = 0.1}), 2));
+  check(tk::optim::schedule_free_sgd({.learning_rate = 0.1}));
+  check(tk::optim::mechanize{tk::optim::sgd(0.1)});
+  check(tk::optim::adafactor({.learning_rate = 0.1}));
+  check(tk::optim::flatten(tk::optim::adam({.learning_rate = 0.1})));
 }
 
 TEST_CASE("kinds are saved, restored, mapped and batched as any array") {

@@ -54,4 +54,5 @@ TEST_CASE("any function of the step is the rate of an optimiser") {
 TEST_CASE("boundaries increase") {
   CHECK_THROWS_WITH(optim::piecewise_constant(1, {{5, 2}, {5, 2}}), contains("piecewise: boundary: found 5"));
   CHECK_THROWS_WITH(optim::piecewise_constant(1, {{0, 2}}), contains("found 0, expected above 0"));
+  CHECK_THROWS_WITH(optim::piecewise_constant(1, {{5, -2}}), contains("piecewise: scale: found -2"));
 }

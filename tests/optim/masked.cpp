@@ -49,7 +49,7 @@ TEST_CASE("there is no state for what a transform leaves alone") {
   const auto state = optimizer.init(three_leaves{});
   std::int64_t elements = 0;
   tk::for_each_leaf([&](const array& a) { elements += a.size(); }, state);
-  CHECK(elements == 1 + 3 + 3 + 1);  // two counts, mu and nu of the head
+  CHECK(elements == 2 + 3 + 3 + 1);  // two counts, mu and nu of the head, and the last rate
 }
 
 TEST_CASE("every label has a transform") {

@@ -1,6 +1,8 @@
 // tests/optim/schedule.cpp: schedules at each step, against Optax.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/optim/join_schedules.hpp>
+#include <tokamax/optim/onecycle.hpp>
 #include <tokamax/optim/schedule.hpp>
 
 #include "support/contains.hpp"
@@ -64,6 +66,10 @@ TEST_CASE("a captureless function is a schedule") {
   CHECK(at(schedule(0.5), 7) == 0.5);
 }
 
+TEST_CASE("a rate that is no number is refused") {
+  CHECK_THROWS_WITH(schedule(std::nan("")), contains("schedule: value: found NaN, expected a number"));
+}
+
 TEST_CASE("schedules without steps are constant or refused, as in Optax") {
   CHECK(at(optim::linear(0.5, 0.1, 0), 3) == 0.5);
   CHECK(at(optim::polynomial({.init = 0.5, .end = 0.1, .steps = -3, .power = 2}), 3) == 0.5);
@@ -75,4 +81,57 @@ TEST_CASE("schedules without steps are constant or refused, as in Optax") {
   CHECK_THROWS_WITH(optim::cosine({.init = 1, .steps = 0}), contains("cosine: steps: found 0, expected at least 1"));
   CHECK_THROWS_WITH(optim::warmup_cosine({.warmup = 5, .total = 5}),
                     contains("warmup_cosine: steps after the warmup: found 0, expected at least 1"));
+}
+
+TEST_CASE("all schedules follow Optax for forty steps") {
+  const auto check = [](const std::string& name, const auto& f) {
+    CAPTURE(name);
+    const array expected = tokamax::test::golden("optimisers.txt", "schedule_" + name);
+    for (int n = 0; n < expected.size(); ++n) {
+      CAPTURE(n);
+      const double found = array(f(array::from<std::int32_t>({n}, {}))).template item<double>();
+      CHECK(found == Approx(static_cast<double>(expected.values<float>()[static_cast<std::size_t>(n)]))
+                         .epsilon(2e-6)
+                         .margin(2e-7));
+    }
+  };
+  using optim::interpolation;
+  check("constant", schedule(0.3));
+  check("linear", optim::linear(1, 0.1, 25));
+  check("polynomial", optim::polynomial({.init = 25, .end = 10, .steps = 20, .begin = 6, .power = 2}));
+  check("polynomial_half", optim::polynomial({.init = 1, .end = 3, .steps = 30, .power = 0.5}));
+  check("cosine", optim::cosine({.init = 2, .steps = 30, .alpha = 0.1, .exponent = 1.5}));
+  check("exponential", optim::exponential({.init = 2, .steps = 7, .rate = 0.6, .begin = 5}));
+  check("exponential_stairs",
+        optim::exponential(
+            {.init = 2, .steps = 7, .rate = 0.6, .begin = 3, .end = 0.5, .bounded = true, .staircase = true}));
+  check("exponential_grows",
+        optim::exponential({.init = 0.5, .steps = 7, .rate = 1.5, .end = 2, .bounded = true, .staircase = true}));
+  check("piecewise_constant", optim::piecewise_constant(2, {{5, 0.5}, {11, 3}, {20, 0}}));
+  check("piecewise_linear", optim::piecewise_interpolate(interpolation::linear, 2, {{5, 0.5}, {11, 3}, {30, 0.25}}));
+  check("piecewise_cosine", optim::piecewise_interpolate(interpolation::cosine, 2, {{5, 0.5}, {11, 3}, {30, 0.25}}));
+  check("linear_onecycle",
+        optim::linear_onecycle(
+            {.steps = 35, .peak = 2, .start = 0.25, .final = 0.8, .divisor = 10, .final_divisor = 100}));
+  check("cosine_onecycle",
+        optim::cosine_onecycle({.steps = 35, .peak = 2, .start = 0.4, .divisor = 10, .final_divisor = 100}));
+  check("warmup_constant", optim::linear(0.1, 1, 9));
+  check("warmup_cosine",
+        optim::warmup_cosine({.init = 0.2, .peak = 1.2, .warmup = 8, .total = 33, .end = 0.1, .exponent = 2}));
+  check("warmup_exponential",
+        optim::warmup_exponential({.init = 0.1, .peak = 1, .warmup = 6, .steps = 5, .rate = 0.7, .begin = 4}));
+  check("warmup_exponential_stairs", optim::warmup_exponential({.init = 0.1,
+                                                                .peak = 1,
+                                                                .warmup = 6,
+                                                                .steps = 5,
+                                                                .rate = 0.7,
+                                                                .begin = 2,
+                                                                .staircase = true,
+                                                                .end = 0.3,
+                                                                .bounded = true}));
+  check("sgdr", optim::sgdr({{.init = 0.1, .peak = 1, .warmup = 2, .total = 10, .end = 0.2},
+                             {.init = 0.2, .peak = 0.7, .warmup = 5, .total = 15},
+                             {.init = 0, .peak = 0.5, .warmup = 0, .total = 12, .exponent = 2}}));
+  check("joined",
+        optim::join_schedules({7, 20}, 0.5, optim::linear(1, 0, 10), optim::cosine({.init = 0.3, .steps = 9})));
 }

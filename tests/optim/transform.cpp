@@ -37,3 +37,35 @@ TEST_CASE("counting stops before it wraps") {
   CHECK(tk::optim::incremented(array::from<std::int32_t>({4}, {1})).item<int>() == 5);
   CHECK(tk::optim::incremented(array::from<std::int32_t>({2147483647}, {1})).item<int>() == 2147483647);
 }
+
+namespace {
+struct add_bonus {
+  constexpr tk::optim::empty_state init(const array&) const { return {}; }
+  template <class Extra>
+  constexpr std::pair<array, tk::optim::empty_state> update(const array& u, tk::optim::empty_state s, const array&,
+                                                            const Extra& extra) const {
+    return {u + extra.bonus, s};
+  }
+};
+struct bonus {
+  array bonus;
+};
+}  // namespace
+
+TEST_CASE("update_with and chains give further facts to the transforms that take them") {
+  const array g = array::from<float>({1, 2});
+  const auto both = tk::optim::chain(tk::optim::scale{2.0}, add_bonus{});
+  CHECK(both.update(g, both.init(g), g, bonus{10.0}).first.values<float>()[1] == 14);
+  CHECK(tk::optim::update_with(tk::optim::scale{2.0}, g, tk::optim::empty_state{}, g, bonus{10.0})
+            .first.values<float>()[1] == 4);
+  CHECK(tk::optim::update_with(add_bonus{}, g, tk::optim::empty_state{}, g, bonus{10.0}).first.values<float>()[1] ==
+        12);
+}
+
+TEST_CASE("complex parameters are trained as their two parts") {
+  const tk::complex_parts z{array::from<float>({1, 2}), array::from<float>({3, 4})}, g{tk::ones({2}), tk::zeros({2})};
+  const auto adam = tk::optim::adam({.learning_rate = 0.5});
+  const auto u = adam.update(g, adam.init(z), z).first;
+  CHECK(u.re.values<float>()[0] == Approx(-0.5));
+  CHECK(u.im.values<float>()[0] == 0);
+}

@@ -12,7 +12,7 @@ namespace tokamax::optim {
 /// dtypes  as scale_by_adam
 /// source  optax.scale_by_belief; Zhuang et al. 2020, arXiv:2010.07468
 struct scale_by_belief {
-  double b1 = 0.9, b2 = 0.999, eps = 1e-16, eps_root = 1e-16;
+  array b1 = 0.9, b2 = 0.999, eps = 1e-16, eps_root = 1e-16;
   bool nesterov = false;
 
   template <class Params>
@@ -41,7 +41,7 @@ struct scale_by_belief {
 template <class Schedule = schedule>
 struct adabelief_options {
   Schedule learning_rate;
-  double b1 = 0.9, b2 = 0.999, eps = 1e-16, eps_root = 1e-16;
+  array b1 = 0.9, b2 = 0.999, eps = 1e-16, eps_root = 1e-16;
   bool nesterov = false;
 };
 /// source  optax.adabelief

@@ -12,7 +12,7 @@ namespace tokamax::optim {
 /// dtypes  as scale_by_adam
 /// source  optax.scale_by_adamax; Kingma, Ba 2015, arXiv:1412.6980, algorithm 2
 struct scale_by_adamax {
-  double b1 = 0.9, b2 = 0.999, eps = 1e-8;
+  array b1 = 0.9, b2 = 0.999, eps = 1e-8;
 
   template <class Params>
   constexpr adam_state<Params> init(const Params& params) const {
@@ -34,7 +34,7 @@ struct scale_by_adamax {
 template <class Schedule = schedule>
 struct adamax_options {
   Schedule learning_rate;
-  double b1 = 0.9, b2 = 0.999, eps = 1e-8;
+  array b1 = 0.9, b2 = 0.999, eps = 1e-8;
 };
 /// source  optax.adamax
 template <class Options = adamax_options<>>
@@ -45,7 +45,7 @@ constexpr auto adamax(const Options& o) {
 template <class Schedule = schedule, class Mask = mask>
 struct adamaxw_options {
   Schedule learning_rate;
-  double b1 = 0.9, b2 = 0.999, eps = 1e-8, weight_decay = 1e-4;
+  array b1 = 0.9, b2 = 0.999, eps = 1e-8, weight_decay = 1e-4;
   Mask only = everything;
 };
 /// source  optax.adamaxw

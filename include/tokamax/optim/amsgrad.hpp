@@ -19,7 +19,8 @@ struct amsgrad_state {
 /// dtypes  as scale_by_adam
 /// source  optax.scale_by_amsgrad; Reddi et al. 2018, arXiv:1904.09237
 struct scale_by_amsgrad {
-  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
+  array b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0.0;
+  bool bias_correction_mu = true, bias_correction_nu = true;
 
   template <class Params>
   constexpr amsgrad_state<Params> init(const Params& params) const {
@@ -32,10 +33,16 @@ struct scale_by_amsgrad {
     const array count = incremented(s.count), t = astype(count, f32), nu_share = detail::share(b2, t);
     const Params mu = detail::moved(b1, s.mu, g), nu = detail::moved_squares(b2, s.nu, g);
     const Params most = map_floating(
-        [&](const array& m, const array& n) { return maximum(m, detail::corrected(n, nu_share)); }, s.nu_max, nu);
+        [&](const array& m, const array& n) {
+          if (!bias_correction_nu) return maximum(m, n);
+          return maximum(m, detail::corrected(n, nu_share));
+        },
+        s.nu_max, nu);
     const detail::corrected_mean mean(b1, false, t);
     auto step = [&](const array& m, const array& n, const array& x) {
-      return astype(mean(m, x) / (sqrt(n + eps_root) + eps), x.dtype());
+      array average = m;
+      if (bias_correction_mu) average = mean(m, x);
+      return astype(average / (sqrt(n + eps_root) + eps), x.dtype());
     };
     return {map_floating(step, mu, most, g), {count, mu, nu, most}};
   }
@@ -44,12 +51,14 @@ struct scale_by_amsgrad {
 template <class Schedule = schedule>
 struct amsgrad_options {
   Schedule learning_rate;
-  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
+  array b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0.0;
+  bool bias_correction_mu = true, bias_correction_nu = true;
 };
 /// source  optax.amsgrad
 template <class Options = amsgrad_options<>>
 constexpr auto amsgrad(const Options& o) {
-  return chain(scale_by_amsgrad{o.b1, o.b2, o.eps, o.eps_root}, scale_by_learning_rate{o.learning_rate});
+  return chain(scale_by_amsgrad{o.b1, o.b2, o.eps, o.eps_root, o.bias_correction_mu, o.bias_correction_nu},
+               scale_by_learning_rate{o.learning_rate});
 }
 
 }  // namespace tokamax::optim

@@ -44,6 +44,51 @@ constexpr auto join_schedules(const std::int64_t (&boundaries)[N], const Schedul
   return joined_schedules<schedule_of<Schedules>...>{std::to_array(boundaries), {schedule_of<Schedules>(schedules)...}};
 }
 
+struct warmup_exponential_options {
+  double init = 0;          ///< at step 0
+  double peak = 1;          ///< at step `warmup`
+  std::int64_t warmup = 0;  ///< steps from init to peak
+  std::int64_t steps = 1;   ///< after these the value has been multiplied by `rate`
+  double rate = 0.5;
+  std::int64_t begin = 0;  ///< steps after the warmup without a change
+  bool staircase = false;
+  double end = 0;  ///< a bound, if `bounded`
+  bool bounded = false;
+};
+/// A straight line from init to peak, then `exponential`.
+/// source  optax.warmup_exponential_decay_schedule
+constexpr joined_schedules<schedule, schedule> warmup_exponential(const warmup_exponential_options& o) {
+  return {{o.warmup},
+          {linear(o.init, o.peak, o.warmup),
+           exponential({o.peak, o.steps, o.rate, o.begin, o.end, o.bounded, o.staircase})}};
+}
+
+/// What `sgdr` returns.
+template <std::size_t N>
+struct sgdr_schedule {
+  std::array<warmup_cosine_options, N> cycles;
+
+  constexpr array operator()(const array& step) const {
+    array value;
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i < N; ++i) {
+      const array now = warmup_cosine(cycles[i])(step - begin);
+      if (i == 0)
+        value = now;
+      else
+        value = select(step < begin, value, now);
+      begin += cycles[i].total;
+    }
+    return value;
+  }
+};
+/// Cosines with warmups one after the other, each of `total` steps.
+/// source  optax.sgdr_schedule; Loshchilov, Hutter 2017, arXiv:1608.03983
+template <std::size_t N>
+constexpr sgdr_schedule<N> sgdr(const warmup_cosine_options (&cycles)[N]) {
+  return {std::to_array(cycles)};
+}
+
 /// From step `at` on, the value times `scale`.
 struct boundary {
   std::int64_t at = 0;
@@ -89,13 +134,14 @@ constexpr void require_order(const boundary (&boundaries)[N]) {
   std::int64_t before = 0;
   for (const boundary& b : boundaries) {
     if (b.at <= before) throw error("piecewise: boundary", std::to_string(b.at), "above " + std::to_string(before));
+    if (!(b.scale >= 0)) throw error("piecewise: scale", std::to_string(b.scale), "0 or more");
     before = b.at;
   }
 }
 }  // namespace detail
 
 /// `init`, multiplied by a scale at each boundary: `piecewise_constant(1.0, {{100, 0.5}, {200, 0.1}})`.
-/// errors  "piecewise: boundary" that is not above 0 and the one before
+/// errors  "piecewise: boundary" that is not above 0 and the one before, "piecewise: scale" below 0
 /// source  optax.piecewise_constant_schedule
 template <std::size_t N>
 constexpr piecewise_schedule<N> piecewise_constant(double init, const boundary (&boundaries)[N]) {

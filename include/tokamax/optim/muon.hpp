@@ -61,7 +61,8 @@ struct muon_state {
 /// source  optax.contrib.scale_by_muon, scale_by_shape
 struct scale_by_muon {
   int steps = 5;
-  double beta = 0.95, eps = 1e-8;
+  array beta = 0.95;
+  double eps = 1e-8;
   bool nesterov = true, adaptive = false;
   double consistent_rms = 0;  ///< 0: none
   newton_schulz_coefficients coefficients = muon_coefficients;
@@ -104,11 +105,13 @@ template <class Schedule = schedule, class Mask = mask>
 struct muon_options {
   Schedule learning_rate;
   int steps = 5;
-  double beta = 0.95, eps = 1e-8, weight_decay = 0;
+  array beta = 0.95;
+  double eps = 1e-8;
+  array weight_decay = 0.0;
   Mask only = everything;  ///< the matrices that decay
   bool nesterov = true, adaptive = false;
   double consistent_rms = 0;
-  double adam_b1 = 0.9, adam_b2 = 0.999, adam_eps_root = 0, adam_weight_decay = 0;
+  array adam_b1 = 0.9, adam_b2 = 0.999, adam_eps_root = 0.0, adam_weight_decay = 0.0;
 };
 
 /// Muon for matrices, and Adam with the same rate for all other parameters. Leave embeddings and heads to Adam by a

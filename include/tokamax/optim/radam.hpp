@@ -16,7 +16,7 @@ namespace tokamax::optim {
 /// dtypes  as scale_by_adam
 /// source  optax.scale_by_radam; Liu et al. 2020, arXiv:1908.03265
 struct scale_by_radam {
-  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0, threshold = 5;
+  array b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0.0, threshold = 5;
   bool nesterov = false;
 
   template <class Params>
@@ -28,9 +28,10 @@ struct scale_by_radam {
                                                          const Params&) const {
     const array count = incremented(s.count), t = astype(count, f32), nu_share = detail::share(b2, t);
     const Params mu = detail::moved(b1, s.mu, g), nu = detail::moved_squares(b2, s.nu, g);
-    const double limit = 2.0 / (1.0 - b2) - 1.0;
-    const array r = limit - 2.0 * t * power(array(b2), t) / nu_share;
-    const array factor = sqrt((r - 4.0) * (r - 2.0) * limit / ((limit - 4.0) * (limit - 2.0) * r));
+    const array limit = detail::of_number([](const auto& b) { return 2.0 / (1.0 - b) - 1.0; }, b2);
+    const array r = limit - 2.0 * t * power(b2, t) / nu_share;
+    const array factor = sqrt((r - 4.0) * (r - 2.0) * limit /
+                              (detail::of_number([](const auto& n) { return (n - 4.0) * (n - 2.0); }, limit) * r));
     const detail::corrected_mean mean(b1, nesterov, t);
     auto step = [&](const array& m, const array& n, const array& x) {
       const array plain = mean(m, x);
@@ -44,7 +45,7 @@ struct scale_by_radam {
 template <class Schedule = schedule>
 struct radam_options {
   Schedule learning_rate;
-  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0, threshold = 5;
+  array b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0.0, threshold = 5;
   bool nesterov = false;
 };
 /// source  optax.radam

@@ -20,10 +20,18 @@ struct identity {
   }
 };
 
+namespace detail {
+/// u * factor in the dtype of u, also for a factor that a schedule gave.
+constexpr array times(const array& u, const array& factor) {
+  if (factor.is_literal()) return u * factor;
+  return u * astype(factor, u.dtype());
+}
+}  // namespace detail
+
 /// updates * factor.
 /// source  optax.scale
 struct scale {
-  double factor = 1;
+  array factor = 1.0;
 
   template <class Params>
   constexpr empty_state init(const Params&) const {
@@ -31,7 +39,7 @@ struct scale {
   }
   template <class Updates, class Params>
   constexpr std::pair<Updates, empty_state> update(const Updates& updates, empty_state s, const Params&) const {
-    return {map_floating([this](const array& u) { return u * factor; }, updates), s};
+    return {map_floating([this](const array& u) { return detail::times(u, factor); }, updates), s};
   }
 };
 
@@ -68,25 +76,38 @@ struct scale_by_schedule {
 template <class Schedule>
 scale_by_schedule(Schedule) -> scale_by_schedule<schedule_of<Schedule>>;
 
-/// updates * -rate(step): the last member of an optimiser.
+/// The number of updates so far, and the learning rate of the last one, which is 0 before the first.
+struct rate_state {
+  array count = zeros({}, i32);
+  array learning_rate = zeros({});
+};
+
+/// updates * -rate(step): the last member of an optimiser. `get(state, "learning_rate")` reads the rate.
 /// source  optax.scale_by_learning_rate
 template <class Schedule = schedule>
 struct scale_by_learning_rate {
   Schedule rate;
+  bool flip_sign = true;  ///< false: updates * rate(step)
 
   template <class Params>
-  constexpr step_count init(const Params&) const {
+  constexpr rate_state init(const Params&) const {
     return {};
   }
   template <class Updates, class Params>
-  constexpr std::pair<Updates, step_count> update(const Updates& updates, const step_count& s, const Params&) const {
+  constexpr std::pair<Updates, rate_state> update(const Updates& updates, const rate_state& s, const Params&) const {
     Updates scaled = updates;
-    detail::scale_by(scaled, rate(s.count) * -1.0);
-    return {scaled, {incremented(s.count)}};
+    const array now = rate(s.count);
+    if (flip_sign)
+      detail::scale_by(scaled, now * -1.0);
+    else
+      detail::scale_by(scaled, now);
+    return {scaled, {incremented(s.count), astype(now, f32)}};
   }
 };
 template <class Schedule>
 scale_by_learning_rate(Schedule) -> scale_by_learning_rate<schedule_of<Schedule>>;
+template <class Schedule>
+scale_by_learning_rate(Schedule, bool) -> scale_by_learning_rate<schedule_of<Schedule>>;
 
 /// A function that selects parameters by their arrays. Transforms also take any other function of path and array, of the
 /// path, or of the array, such as `matching("*.kernel")`.
@@ -113,7 +134,7 @@ using mask_of = typename detail::mask_type<T>::type;
 /// source  optax.add_decayed_weights
 template <class Mask = mask>
 struct add_decayed_weights {
-  double weight_decay = 0;
+  array weight_decay = 0.0;
   Mask only = everything;
 
   template <class Params>
@@ -125,20 +146,20 @@ struct add_decayed_weights {
     if constexpr (std::is_same_v<Mask, mask>) {
       auto add = [this](const array& u, const array& p) {
         if (!only(p)) return u;
-        return u + weight_decay * p;
+        return u + detail::times(p, weight_decay);
       };
       return {map_floating(add, updates, params), s};
     } else {
       auto add = [this](const array& u, const array& p) {
         if (is_absent(p)) return u;
-        return u + weight_decay * p;
+        return u + detail::times(p, weight_decay);
       };
       return {map_floating(add, updates, filter(params, only)), s};
     }
   }
 };
-add_decayed_weights(double) -> add_decayed_weights<mask>;
+add_decayed_weights(array) -> add_decayed_weights<mask>;
 template <class Mask>
-add_decayed_weights(double, Mask) -> add_decayed_weights<mask_of<Mask>>;
+add_decayed_weights(array, Mask) -> add_decayed_weights<mask_of<Mask>>;
 
 }  // namespace tokamax::optim

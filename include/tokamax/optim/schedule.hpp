@@ -18,18 +18,28 @@ class schedule {
   using parameters = std::array<double, 6>;
   using rule = array (*)(const array& step, const parameters&);
 
-  constexpr schedule(double value = 0) : rule_(constant), p_{value} {}  // NOLINT: a number is a schedule
+  constexpr schedule(double value = 0) : rule_(constant), p_{value} {  // NOLINT: a number is a schedule
+    if (value != value) throw error("schedule: value", "NaN", "a number");
+  }
+  constexpr schedule(const array& value) : rule_(nullptr), value_(value) {}  // NOLINT: so is a scalar
   constexpr schedule(rule r, const parameters& p) : rule_(r), p_(p) {}
   template <class F>
     requires(std::is_empty_v<F> && std::is_invocable_r_v<array, const F&, const array&>)
   constexpr schedule(F) : rule_([](const array& step, const parameters&) -> array { return F{}(step); }) {}  // NOLINT
 
-  constexpr array operator()(const array& step) const { return rule_(step, p_); }
+  constexpr array operator()(const array& step) const { return rule_ ? rule_(step, p_) : value_; }
+  /// The value for a formula: of a number, a literal with all of its digits.
+  constexpr array at(const array& step) const {
+    if (is_number()) return array(p_[0]);
+    return (*this)(step);
+  }
+  constexpr bool is_number() const { return rule_ == constant; }
 
  private:
   static constexpr array constant(const array&, const parameters& p) { return array(p[0], {f32, false, {}}); }
   rule rule_;
   parameters p_{};
+  array value_;
 };
 
 namespace detail {
@@ -63,10 +73,12 @@ constexpr array cosine_rule(const array& step, const schedule::parameters& p) {
   return init * ((1.0 - alpha) * cosine + alpha);
 }
 constexpr array exponential_rule(const array& step, const schedule::parameters& p) {
-  const auto [init, steps, rate, begin, end, has_end] = p;
+  const auto [init, steps, rate, begin, end, flags] = p;  // flags: 1 for an end, 2 for stairs
   const array count = astype(step, f32) - begin;
-  const array value = select(count <= 0, array(init, {f32, false, {}}), init * power(array(rate), count / steps));
-  if (has_end == 0) return value;
+  array done = count / steps;
+  if (flags >= 2) done = floor(done);
+  const array value = select(count <= 0, array(init, {f32, false, {}}), init * power(array(rate), done));
+  if (flags == 0 || flags == 2) return value;
   if (rate < 1) return maximum(value, end);
   return minimum(value, end);
 }
@@ -97,7 +109,7 @@ constexpr schedule polynomial(polynomial_options o) {
   return {detail::linear_rule, {o.init, o.end, static_cast<double>(o.steps), static_cast<double>(o.begin), o.power, 0}};
 }
 /// A straight line from init to end.
-/// source  optax.linear_schedule
+/// source  optax.linear_schedule, warmup_constant_schedule
 constexpr schedule linear(double init, double end, std::int64_t steps) {
   return polynomial({.init = init, .end = end, .steps = steps});
 }
@@ -123,6 +135,7 @@ struct exponential_options {
   std::int64_t begin = 0;
   double end = 0;  ///< a bound, if `bounded`
   bool bounded = false;
+  bool staircase = false;  ///< the exponent is a whole number
 };
 /// init * rate^((step - begin) / steps). With no steps, or a rate of 0, it is init. A `begin` below 0 counts as 0.
 /// source  optax.exponential_decay
@@ -130,7 +143,8 @@ constexpr schedule exponential(exponential_options o) {
   if (o.steps <= 0 || o.rate == 0) return o.init;
   if (o.begin < 0) o.begin = 0;
   return {detail::exponential_rule,
-          {o.init, static_cast<double>(o.steps), o.rate, static_cast<double>(o.begin), o.end, o.bounded ? 1.0 : 0.0}};
+          {o.init, static_cast<double>(o.steps), o.rate, static_cast<double>(o.begin), o.end,
+           (o.bounded ? 1.0 : 0.0) + (o.staircase ? 2.0 : 0.0)}};
 }
 
 struct warmup_cosine_options {

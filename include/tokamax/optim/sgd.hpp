@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/optim/scale.hpp>  // scale_by_learning_rate
+#include <tokamax/optim/moments.hpp>  // kept
+#include <tokamax/optim/scale.hpp>    // scale_by_learning_rate
 
 namespace tokamax::optim {
 
@@ -11,31 +12,57 @@ struct trace_state {
   Params velocity{};
 };
 
-/// Momentum: v = u + decay * v; the update is v, or u + decay * v once more (Nesterov).
+/// Momentum: v = u + decay * v; the update is v, or u + decay * v once more (Nesterov). A decay of 0 keeps no state.
 /// source  optax.trace
 struct trace {
-  double decay = 0.9;
+  array decay = 0.9;
   bool nesterov = false;
+  dtype accumulator_dtype = dtype::none;  ///< of v; none: that of the parameter
 
   template <class Params>
   constexpr trace_state<Params> init(const Params& params) const {
-    return {zeros_like(params)};
+    if (detail::is_zero(decay)) return {nothing_like(params)};
+    return {detail::kept(zeros_like(params), accumulator_dtype)};
   }
   template <class Params>
   constexpr std::pair<Params, trace_state<Params>> update(const Params& updates, const trace_state<Params>& s,
                                                           const Params&) const {
-    auto add = [this](const array& v, const array& u) { return u + decay * v; };
+    if (detail::is_zero(decay)) return {updates, s};
+    auto add = [this](const array& v, const array& u) { return u + detail::times(astype(v, u.dtype()), decay); };
     const Params velocity = map_floating(add, s.velocity, updates);
-    if (nesterov) return {map_floating(add, velocity, updates), {velocity}};
-    return {velocity, {velocity}};
+    const Params kept = detail::kept(velocity, accumulator_dtype);
+    if (nesterov) return {map_floating(add, velocity, updates), {kept}};
+    return {velocity, {kept}};
+  }
+};
+
+template <class Params>
+struct optional_trace_state {
+  Params velocity = nothing_like(Params{});
+};
+/// Momentum that most programs leave out: the state has nothing by default.
+struct optional_trace {
+  trace inner;
+
+  template <class Params>
+  constexpr optional_trace_state<Params> init(const Params& params) const {
+    return {inner.init(params).velocity};
+  }
+  template <class Params>
+  constexpr std::pair<Params, optional_trace_state<Params>> update(const Params& updates,
+                                                                   const optional_trace_state<Params>& s,
+                                                                   const Params& params) const {
+    auto [changed, next] = inner.update(updates, trace_state<Params>{s.velocity}, params);
+    return {std::move(changed), {std::move(next.velocity)}};
   }
 };
 
 template <class Schedule = schedule>
 struct sgd_options {
   Schedule learning_rate;
-  double momentum = 0.9;
+  array momentum = 0.9;
   bool nesterov = false;
+  dtype accumulator_dtype = dtype::none;
 };
 
 /// Gradient descent: params - rate * gradient.
@@ -45,7 +72,7 @@ constexpr auto sgd(schedule learning_rate) { return scale_by_learning_rate{learn
 template <class Options = sgd_options<>>
   requires requires(const Options& o) { o.momentum; }
 constexpr auto sgd(const Options& o) {
-  return chain(trace{o.momentum, o.nesterov}, scale_by_learning_rate{o.learning_rate});
+  return chain(trace{o.momentum, o.nesterov, o.accumulator_dtype}, scale_by_learning_rate{o.learning_rate});
 }
 
 }  // namespace tokamax::optim

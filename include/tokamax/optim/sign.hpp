@@ -4,7 +4,8 @@
 // tested by tests/optim/optimisers.cpp
 #pragma once
 
-#include <tokamax/optim/scale.hpp>  // scale_by_learning_rate
+#include <tokamax/optim/accumulate.hpp>  // ema
+#include <tokamax/optim/scale.hpp>       // scale_by_learning_rate
 
 namespace tokamax::optim {
 
@@ -24,6 +25,18 @@ struct scale_by_sign {
 /// source  optax.sign_sgd
 constexpr auto sign_sgd(schedule learning_rate) {
   return chain(scale_by_sign{}, scale_by_learning_rate{learning_rate});
+}
+
+template <class Schedule = schedule>
+struct signum_options {
+  Schedule learning_rate;
+  array beta = 0.9;
+};
+/// Steps by the signs of an average gradient.
+/// source  optax.signum
+template <class Options = signum_options<>>
+constexpr auto signum(const Options& o) {
+  return chain(ema{o.beta, false}, scale_by_sign{}, scale_by_learning_rate{o.learning_rate});
 }
 
 }  // namespace tokamax::optim

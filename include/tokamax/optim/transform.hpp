@@ -59,6 +59,12 @@ constexpr Tree map_floating(const F& f, const Tree& tree, const Rest&... rest) {
   return result;
 }
 
+/// `to` with the floating parameters of `from` in place of its own: other leaves keep their types.
+template <class Tree>
+constexpr Tree with_parameters(const Tree& to, const Tree& from) {
+  return map_floating([](const array&, const array& x) { return x; }, to, from);
+}
+
 /// Zeros of the shapes of a tree: what accumulators start from. There are none for leaves that are no parameters.
 template <class Tree>
 constexpr Tree zeros_like(const Tree& tree) {
@@ -89,6 +95,20 @@ constexpr Tree for_averages(const Tree& tree) {
   return result;
 }
 
+/// A tree of nothing: what a transform keeps that needs no state.
+template <class Tree>
+constexpr Tree nothing_like(const Tree& tree) {
+  Tree result = copy_tree(tree);
+  for_each_leaf([](auto& leaf) { static_cast<array&>(leaf) = absent(); }, result);
+  return result;
+}
+
+/// The floating parameters alone, for a state that remembers them.
+template <class Tree>
+constexpr Tree parameters_of(const Tree& tree) {
+  return with_parameters(zeros_like(tree), tree);
+}
+
 /// One more step, without wrapping around.
 constexpr array incremented(const array& count) {
   return minimum(count, array(2147483646.0, {i32, false, {}})) + array(1.0, {i32, false, {}});
@@ -102,6 +122,14 @@ struct unsuitable_state {
 };
 
 namespace detail {
+/// Is x the number 0?
+constexpr bool is_zero(const array& x) { return x.is_literal() && as_double(x.literal_as(f64), f64) == 0; }
+/// f(x) in 64 bits if x is a number, because 1 - 0.999 has few digits in f32, and in the dtype of x if a schedule gave it.
+template <class F>
+constexpr array of_number(const F& f, const array& x) {
+  if (x.is_literal()) return array(f(as_double(x.literal_as(f64), f64)));
+  return f(x);
+}
 /// Gradients are to have the shapes of their parameters.
 template <class Updates, class Params>
 constexpr void require_shapes(const char* what, const Updates& updates, const Params& params, source_line l) {

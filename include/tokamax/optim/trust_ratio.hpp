@@ -37,10 +37,44 @@ struct scale_by_trust_ratio {
   }
 };
 
+/// -rate m u + (m - 1) p with m = 1 / sqrt(1 + rate^2), which keeps the norms of parameters: the end of fromage.
+template <class Schedule = schedule>
+struct scale_by_fromage {
+  Schedule rate;
+
+  template <class Params>
+  constexpr rate_state init(const Params&) const {
+    return {};
+  }
+  template <class Params>
+  constexpr std::pair<Params, rate_state> update(const Params& updates, const rate_state& s,
+                                                 const Params& params) const {
+    const array now = astype(rate(s.count), f32), root = sqrt(1.0 + now * now);
+    const array down = now / root * -1.0, shrink = now * now / (root * (1.0 + root)) * -1.0;  // m - 1 has lost digits
+    auto step = [&](const array& u, const array& p) {
+      return u * astype(down, u.dtype()) + p * astype(shrink, p.dtype());
+    };
+    return {map_floating(step, updates, params), {incremented(s.count), now}};
+  }
+};
+
+template <class Schedule = schedule>
+struct fromage_options {
+  Schedule learning_rate;
+  double min_norm = 1e-6;
+};
+/// Trust ratios, and parameters that are divided by what the step adds to their norms.
+/// source  optax.fromage; Bernstein et al. 2020, arXiv:2002.03432
+template <class Options = fromage_options<>>
+constexpr auto fromage(const Options& o) {
+  using rate = std::remove_cvref_t<decltype(o.learning_rate)>;
+  return chain(scale_by_trust_ratio{o.min_norm}, scale_by_fromage<rate>{o.learning_rate});
+}
+
 template <class Schedule = schedule, class Mask = mask>
 struct lamb_options {
   Schedule learning_rate;
-  double b1 = 0.9, b2 = 0.999, eps = 1e-6, eps_root = 0, weight_decay = 0;
+  array b1 = 0.9, b2 = 0.999, eps = 1e-6, eps_root = 0.0, weight_decay = 0.0;
   Mask only = everything;  ///< the parameters that decay
 };
 /// Adam with decay, and the trust ratio of each leaf.
@@ -54,11 +88,11 @@ constexpr auto lamb(const Options& o) {
 template <class Schedule = schedule, class Mask = mask, class Trusted = mask>
 struct lars_options {
   Schedule learning_rate;
-  double weight_decay = 0;
+  array weight_decay = 0.0;
   Mask only = everything;  ///< the parameters that decay
   double trust_coefficient = 0.001, eps = 0;
   Trusted trusted = everything;  ///< the parameters that are scaled by their trust ratio
-  double momentum = 0.9;
+  array momentum = 0.9;
   bool nesterov = false;
 };
 /// Momentum of gradients that are scaled by the trust ratio of each leaf.

@@ -13,12 +13,12 @@ namespace tokamax::optim {
 /// dtypes  as scale_by_adam
 /// source  optax.scale_by_yogi; Zaheer et al. 2018
 struct scale_by_yogi {
-  double b1 = 0.9, b2 = 0.999, eps = 1e-3, eps_root = 0, initial = 1e-6;
+  array b1 = 0.9, b2 = 0.999, eps = 1e-3, eps_root = 0.0, initial = 1e-6;
 
   template <class Params>
   constexpr adam_state<Params> init(const Params& params) const {
-    const Params start =
-        map_floating([&](const array& p) { return full(p.shape(), initial, p.dtype()); }, for_averages(params));
+    const Params start = map_floating(
+        [&](const array& p) { return broadcast_to(astype(initial, p.dtype()), p.shape()); }, for_averages(params));
     return {zeros({}, i32), start, start};
   }
   template <class Params>
@@ -29,7 +29,7 @@ struct scale_by_yogi {
     const Params nu = map_floating(
         [&](const array& n, const array& x) {
           const array wide = astype(x, n.dtype()), square = wide * wide;
-          return n - (1.0 - b2) * sign(n - square) * square;
+          return n - detail::rest(b2) * sign(n - square) * square;
         },
         s.nu, g);
     const detail::corrected_mean mean(b1, false, t);
@@ -43,7 +43,7 @@ struct scale_by_yogi {
 template <class Schedule = schedule>
 struct yogi_options {
   Schedule learning_rate;
-  double b1 = 0.9, b2 = 0.999, eps = 1e-3;
+  array b1 = 0.9, b2 = 0.999, eps = 1e-3;
 };
 /// source  optax.yogi
 template <class Options = yogi_options<>>

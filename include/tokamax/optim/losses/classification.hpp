@@ -11,6 +11,8 @@
 #include <tokamax/ops/piecewise_activations.hpp>  // sparse_plus
 #include <tokamax/ops/softmax.hpp>                // softmax, log_softmax
 
+#include <limits>  // infinity
+
 namespace tokamax::optim {
 
 /// -y log(p) - (1 - y) log(1 - p) with p = sigmoid(logits), element by element.
@@ -47,6 +49,15 @@ constexpr array sigmoid_focal_loss(const array& logits, const array& labels, con
 constexpr array softmax_cross_entropy_with_distribution(const array& logits, const array& labels, int axis = -1,
                                                         source_line l = source_line::current()) {
   return -sum(labels * located(log_softmax(logits, axis, l), l), {.axis = {axis}}, l);
+}
+/// The same where logits may be -infinity: a label of 0 adds 0.
+/// source  optax.safe_softmax_cross_entropy
+constexpr array safe_softmax_cross_entropy(const array& logits, const array& labels,
+                                           source_line l = source_line::current()) {
+  const array logs = log_softmax(logits, -1, l);
+  const array kept =
+      logical_or(logs > -std::numeric_limits<double>::infinity(), labels != located(zeros_like(labels), l), l);
+  return -sum(labels * select(kept, logs, zeros_like(logs), l), {.axis = {-1}}, l);
 }
 /// That and epsilon * sum(labels * (1 - softmax(logits))).
 /// source  optax.poly_loss_cross_entropy; Leng et al. 2022, arXiv:2204.12511

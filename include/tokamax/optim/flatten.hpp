@@ -1,0 +1,48 @@
+// tokamax/optim/flatten.hpp: an optimiser that sees all parameters as one vector.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few programs use it)
+// tested by tests/optim/wrappers.cpp
+#pragma once
+
+#include <tokamax/lax/concatenate.hpp>  // concatenate
+#include <tokamax/lax/slice.hpp>        // slice_in_dim
+#include <tokamax/optim/tree.hpp>       // for_each_floating
+
+namespace tokamax::optim {
+
+/// Gives `inner` the floating parameters as one vector, and its updates back to the leaves.
+/// shapes  the vector has the elements of all leaves, in order; leaves of several dtypes become their promoted one
+/// source  optax.flatten
+template <class Inner>
+struct flatten {
+  Inner inner;
+  constexpr explicit flatten(Inner i) : inner(std::move(i)) {}
+
+  template <class Params>
+  constexpr auto init(const Params& params) const {
+    return inner.init(joined(params));
+  }
+  template <class Params, class State, class Extra = nothing_extra>
+  constexpr std::pair<Params, State> update(const Params& updates, const State& s, const Params& params,
+                                            const Extra& extra = {}) const {
+    auto [flat, next] = update_with(inner, joined(updates), s, joined(params), extra);
+    std::int64_t from = 0;
+    auto part = [&](const array& u) {
+      const array mine = slice_in_dim(flat, from, from + u.size(), 0);
+      from += u.size();
+      return astype(reshape(mine, u.shape()), u.dtype());
+    };
+    return {map_floating(part, updates), std::move(next)};
+  }
+
+ private:
+  template <class Params>
+  static constexpr array joined(const Params& params) {
+    arrays parts;
+    const dtype type = tree::dtype(params);
+    detail::for_each_floating([&](const array& p) { parts.push_back(reshape(astype(p, type), {p.size()})); }, params);
+    return concatenate(parts, 0);
+  }
+};
+
+}  // namespace tokamax::optim

@@ -1,0 +1,66 @@
+// tests/support/optimiser_rows.hpp: an optimiser on a matrix, a vector and a number, step by step as in tests/data/optimisers.txt.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tokamax/optim/transform.hpp>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tokamax::test {
+
+/// Parameters of three ranks.
+struct probes {
+  array matrix = zeros({4, 3}), vector = zeros({3}), number = zeros({});
+};
+/// sin(scale i + shift) for element i of each leaf.
+probes waves(double scale, double shift);
+/// The leaves behind one another: [16].
+array flat(const probes& p);
+/// The loss sum(w (p - target)^2) / 2 * factor, and its gradient.
+array probe_loss(const probes& p, const array& factor);
+probes probe_gradient(const probes& p, const array& factor);
+
+/// What an update gets beside gradients: the loss, and the loss and its gradient as functions.
+struct loss_at {
+  array value;
+};
+struct loss_functions {
+  array value, factor;
+  array obj_fn(const probes& p) const { return probe_loss(p, factor); }
+  probes grad_fn(const probes& p, int) const { return probe_gradient(p, factor); }
+};
+
+/// An update whose state is a list of arrays: (gradient, state, parameters, value of the loss, factor) -> updates, state.
+using list_update = std::function<std::pair<probes, std::vector<array>>(const probes&, const std::vector<array>&,
+                                                                        const probes&, const array&, const array&)>;
+/// Compares the parameters after steps 1, 2, 5, 10, 25 and 50 with a row, and the updates of step 2 with eager ones, bit for bit.
+void check_steps_of(const std::string& name, const list_update& update, std::vector<array> state, double tolerance);
+
+/// Checks a row of tests/data/optimisers.txt. All optimisers share one jit over lists of arrays.
+template <class Extra = loss_at, class Optimizer>
+void check_optimiser(const std::string& name, const Optimizer& optimizer, double tolerance = 4e-6) {
+  const probes start = tree_map([](const array& a) { return 2.0f * a; }, waves(0.9, 0.3));
+  const auto first = optimizer.init(start);
+  const auto listed = [](const auto& state) {
+    std::vector<array> list;
+    for_each_leaf([&](const array& a) { list.push_back(a); }, state);
+    return list;
+  };
+  const list_update update = [&](const probes& g, const std::vector<array>& list, const probes& p, const array& value,
+                                 const array& factor) -> std::pair<probes, std::vector<array>> {
+    auto state = copy_tree(first);
+    std::size_t at = 0;
+    for_each_leaf([&](auto& leaf) { static_cast<array&>(leaf) = list[at++]; }, state);
+    Extra extra;
+    extra.value = value;
+    if constexpr (requires { extra.factor; }) extra.factor = factor;
+    auto [updates, next] = optim::update_with(optimizer, g, state, p, extra);
+    return {std::move(updates), listed(next)};
+  };
+  check_steps_of(name, update, listed(first), tolerance);
+}
+
+}  // namespace tokamax::test
