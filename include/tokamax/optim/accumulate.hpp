@@ -5,8 +5,6 @@
 #pragma once
 
 #include <tokamax/optim/moments.hpp>                 // moved
-#include <tokamax/optim/scale.hpp>                   // step_count
-#include <tokamax/optim/tree.hpp>                    // where
 #include <tokamax/transforms/control_flow/cond.hpp>  // cond
 
 namespace tokamax::optim {

@@ -8,8 +8,8 @@
 #include <tokamax/lax/reduce.hpp>                // sum
 #include <tokamax/lax/stop_gradient.hpp>         // stop_gradient
 #include <tokamax/numpy/statistics.hpp>          // mean
-#include <tokamax/optim/scale.hpp>               // scale_by
-#include <tokamax/optim/tree.hpp>                // vdot
+#include <tokamax/optim/scale.hpp>               // times
+#include <tokamax/optim/tree.hpp>                // norm
 #include <tokamax/transforms/custom_vjp.hpp>     // custom_vjp
 
 namespace tokamax::optim {

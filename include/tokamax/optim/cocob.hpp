@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tokamax/optim/scale.hpp>  // scale_by_learning_rate, add_decayed_weights
-#include <tokamax/optim/tree.hpp>   // state_like
+#include <tokamax/optim/tree.hpp>   // sub
 
 namespace tokamax::optim {
 

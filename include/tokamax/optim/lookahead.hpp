@@ -4,8 +4,8 @@
 // tested by tests/optim/wrappers.cpp
 #pragma once
 
-#include <tokamax/optim/scale.hpp>  // times
-#include <tokamax/optim/tree.hpp>   // add_scale
+#include <tokamax/optim/moments.hpp>  // rest
+#include <tokamax/optim/scale.hpp>    // times
 
 namespace tokamax::optim {
 

@@ -6,8 +6,8 @@
 #include <tokamax/base/fixed_string.hpp>  // fixed_string
 #include <tokamax/optim/transform.hpp>    // chained
 
-#include <array>        // names
-#include <string_view>  // names
+#include <array>        // array
+#include <string_view>  // string_view
 #include <tuple>        // tie
 
 namespace tokamax::optim {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tokamax/optim/rmsprop.hpp>  // scale_by_rms
-#include <tokamax/optim/sgd.hpp>      // sgd
+#include <tokamax/optim/scale.hpp>    // add_decayed_weights, scale_by_learning_rate
 #include <tokamax/optim/tree.hpp>     // cast
 
 namespace tokamax::optim {

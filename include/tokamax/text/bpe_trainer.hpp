@@ -4,7 +4,7 @@
 // tested by tests/text/train_bpe.cpp
 #pragma once
 
-#include <tokamax/text/token_table.hpp>  // key_table
+#include <tokamax/text/token_table.hpp>  // hash_bits
 #include <tokamax/text/utf8.hpp>         // for_each_code
 
 #include <map>            // map

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <tokamax/text/decoder.hpp>              // decode_step, replace_all, byte_of_token
-#include <tokamax/text/normalized_text.hpp>      // normalized_text
+#include <tokamax/text/normalized_text.hpp>      // for its users: pieces
 #include <tokamax/text/precompiled.hpp>          // precompiled_map
 #include <tokamax/text/sentencepiece_model.hpp>  // sentencepiece_model
 

@@ -5,15 +5,14 @@
 // tested by tests/text/tokenizer.cpp
 #pragma once
 
-#include <tokamax/base/file.hpp>                      // read_file
 #include <tokamax/text/added_tokens.hpp>              // added_token_finder
 #include <tokamax/text/bpe.hpp>                       // bpe, unigram, wordpiece, word_level
 #include <tokamax/text/decoder.hpp>                   // add_decoder
-#include <tokamax/text/gguf_tokenizer.hpp>            // tokenizer_of
+#include <tokamax/text/gguf_tokenizer.hpp>            // for its users: tokenizer_of
 #include <tokamax/text/post_processor.hpp>            // add_post_processor
 #include <tokamax/text/sentencepiece_normalizer.hpp>  // sentencepiece_normalizer
-#include <tokamax/text/tekken.hpp>                    // parse_tekken
-#include <tokamax/text/tiktoken.hpp>                  // parse_tiktoken
+#include <tokamax/text/tekken.hpp>                    // for its users: parse_tekken
+#include <tokamax/text/tiktoken.hpp>                  // for its users: parse_tiktoken
 
 #include <mutex>          // mutex
 #include <unordered_map>  // unordered_map

@@ -120,8 +120,8 @@ class value_code : public vector_code {
   std::vector<value> values_;
   std::vector<int> splats_;
   std::vector<std::uint32_t> constants_;
-  int owner_[registers];      // a line, none or lent
-  bool pinned_[registers];    // by the current line
+  int owner_[registers];       // a line, none or lent
+  bool pinned_[registers];     // by the current line
   int available_ = registers;  // the others hold what does not change
   std::map<int, int> splat_uses_;
   std::map<int, Ymm> held_splats_;

@@ -4,8 +4,7 @@
 // tested by tests/text/chat_template.cpp
 #pragma once
 
-#include <tokamax/text/jinja/limits.hpp>     // limits
-#include <tokamax/text/jinja/operators.hpp>  // find
+#include <tokamax/text/jinja/limits.hpp>  // limits
 
 #include <nlohmann/json.hpp>  // json_sax
 

@@ -4,6 +4,7 @@
 // tested by tests/text/chat_template.cpp
 #pragma once
 
+#include <tokamax/base/error.hpp>        // error_kind
 #include <tokamax/text/jinja/value.hpp>  // value
 
 namespace tokamax::text::jinja {

@@ -5,7 +5,7 @@
 // tested by tests/text/chat_template.cpp
 #pragma once
 
-#include <tokamax/text/jinja/access.hpp>           // attribute
+#include <tokamax/text/jinja/access.hpp>           // found_item
 #include <tokamax/text/jinja/bound_arguments.hpp>  // bound_arguments
 #include <tokamax/text/jinja/print.hpp>            // to_text
 #include <tokamax/text/jinja/text_methods.hpp>     // split

@@ -5,8 +5,9 @@
 #pragma once
 
 #include <tokamax/text/jinja/limits.hpp>  // limits
+#include <tokamax/text/utf8.hpp>          // decode_utf8, for_each_code
 
-#include <algorithm>  // lexicographical_compare
+#include <algorithm>  // all_of, any_of, equal, max, min
 #include <cmath>      // pow
 #include <optional>   // optional
 

@@ -5,11 +5,13 @@
 // tested by tests/text/chat_template.cpp
 #pragma once
 
-#include <tokamax/text/jinja/operators.hpp>  // items_of
+#include <tokamax/text/jinja/operators.hpp>  // refuse_type
 #include <tokamax/text/unicode.hpp>          // is_other
 
 #include <array>     // array
 #include <charconv>  // to_chars
+#include <cmath>     // isnan, isinf
+#include <optional>  // optional
 
 namespace tokamax::text::jinja {
 

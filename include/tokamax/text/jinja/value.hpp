@@ -4,7 +4,7 @@
 // tested by tests/text/chat_template.cpp
 #pragma once
 
-#include <tokamax/text/utf8.hpp>  // for_each_code
+#include <tokamax/base/requirements.hpp>  // checked before all else
 
 #include <algorithm>  // max
 #include <cstdint>    // int64_t
