@@ -98,6 +98,15 @@ TEST_CASE("Vocabularies of SentencePiece and BERT in GGUF files give the same") 
   }
 }
 
+TEST_CASE("A GGUF file whose tokens are no texts is refused") {
+  const temporary_folder own;
+  std::string bytes = tokamax::read_file(folder + "bert.gguf");
+  bytes[bytes.find("[UNK]") + 4] = '\xA6';
+  CHECK(error_of([&] {
+          tokenizer::from_gguf(own.write("x.gguf", bytes));
+        }).starts_with("gguf: text: found a byte that is not UTF-8, expected UTF-8"));
+}
+
 TEST_CASE("A tekken.json gives what tiktoken gives, behind the special tokens") {
   const tokenizer t = tokenizer::from_tekken(folder + "mistral.json");
   const std::vector<std::string> all = texts(), rows = lines_of(folder + "mistral.txt");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/base/file.hpp>  // input_file
+#include <tokamax/text/utf8.hpp>  // valid_utf8
 
 #include <array>    // array
 #include <bit>      // bit_cast
@@ -81,7 +82,11 @@ class gguf_metadata {
     for (std::size_t i = size; i-- > 0;) result = result << 8 | static_cast<unsigned char>(b[i]);
     return result;
   }
-  std::string text() { return bytes(natural(8)); }
+  std::string text() {
+    std::string result = bytes(natural(8));
+    if (valid_utf8(result) != result.size()) refuse("text", "a byte that is not UTF-8", "UTF-8");
+    return result;
+  }
   static constexpr std::array<std::size_t, 13> sizes{1, 1, 2, 2, 4, 4, 4,
                                                      1, 0, 0, 8, 8, 8};  // of numbers, by their types
   static constexpr std::uint64_t text_type = 8, list_type = 9;
