@@ -61,4 +61,21 @@ void check_steps_of(const std::string& name, const list_update& update, std::vec
   }
 }
 
+double distance_after(const list_update& update, const std::vector<array>& state, int steps) {
+  using progress = std::pair<probes, std::vector<array>>;
+  const auto run = jit(
+      [&](const progress& start) {
+        const auto step = [&](const array&, const progress& now) -> progress {
+          const array one = ones({});
+          auto [updates, next] =
+              update(probe_gradient(now.first, one), now.second, now.first, probe_loss(now.first, one), one);
+          return {optim::apply_updates(now.first, updates), std::move(next)};
+        };
+        return fori_loop(0, steps, step, start);
+      },
+      cpu);
+  const progress end = run(progress{tree_map([](const array& a) { return 2.0f * a; }, waves(0.9, 0.3)), state});
+  return distance(flat(end.first), flat(waves(1.7, 1.1)));
+}
+
 }  // namespace tokamax::test

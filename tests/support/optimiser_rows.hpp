@@ -39,17 +39,19 @@ using list_update = std::function<std::pair<probes, std::vector<array>>(const pr
 /// Compares the parameters after steps 1, 2, 5, 10, 25 and 50 with a row, and the updates of step 2 with eager ones, bit for bit.
 void check_steps_of(const std::string& name, const list_update& update, std::vector<array> state, double tolerance);
 
-/// Checks a row of tests/data/optimisers.txt. All optimisers share one jit over lists of arrays.
-template <class Extra = loss_at, class Optimizer>
-void check_optimiser(const std::string& name, const Optimizer& optimizer, double tolerance = 4e-6) {
-  const probes start = tree_map([](const array& a) { return 2.0f * a; }, waves(0.9, 0.3));
-  const auto first = optimizer.init(start);
-  const auto listed = [](const auto& state) {
+/// How far the parameters are from the target after `steps` steps in one program, relative to the target.
+double distance_after(const list_update& update, const std::vector<array>& state, int steps);
+
+/// An optimiser as an update of lists, and its first state. All optimisers share one jit over lists of arrays.
+template <class Extra, class Optimizer>
+std::pair<list_update, std::vector<array>> listed(const Optimizer& optimizer) {
+  const auto first = optimizer.init(tree_map([](const array& a) { return 2.0f * a; }, waves(0.9, 0.3)));
+  const auto leaves = [](const auto& state) {
     std::vector<array> list;
     for_each_leaf([&](const array& a) { list.push_back(a); }, state);
     return list;
   };
-  const list_update update = [&](const probes& g, const std::vector<array>& list, const probes& p, const array& value,
+  const list_update update = [=](const probes& g, const std::vector<array>& list, const probes& p, const array& value,
                                  const array& factor) -> std::pair<probes, std::vector<array>> {
     auto state = copy_tree(first);
     std::size_t at = 0;
@@ -58,9 +60,22 @@ void check_optimiser(const std::string& name, const Optimizer& optimizer, double
     extra.value = value;
     if constexpr (requires { extra.factor; }) extra.factor = factor;
     auto [updates, next] = optim::update_with(optimizer, g, state, p, extra);
-    return {std::move(updates), listed(next)};
+    return {std::move(updates), leaves(next)};
   };
-  check_steps_of(name, update, listed(first), tolerance);
+  return {update, leaves(first)};
+}
+
+/// Checks a row of tests/data/optimisers.txt.
+template <class Extra = loss_at, class Optimizer>
+void check_optimiser(const std::string& name, const Optimizer& optimizer, double tolerance = 4e-6) {
+  const auto [update, state] = listed<Extra>(optimizer);
+  check_steps_of(name, update, state, tolerance);
+}
+/// Does the optimiser find the target of the loss in ten thousand steps?
+template <class Optimizer>
+double distance_of(const Optimizer& optimizer) {
+  const auto [update, state] = listed<loss_at>(optimizer);
+  return distance_after(update, state, 10000);
 }
 
 }  // namespace tokamax::test
