@@ -4,7 +4,7 @@
 //   tokamax_bench_tokenize TEXTS TOKENIZER.json...
 //
 // TEXTS has documents with a zero byte behind each. bench/peers/tokenize.py writes it and runs the Python package beside this.
-#include <tokamax/base/file.hpp>
+#include <tokamax/base/system/file.hpp>
 #include <tokamax/text/tokenizer.hpp>
 
 #include <filesystem>

@@ -29,7 +29,7 @@ foreach(header IN LISTS headers)
   string(REGEX REPLACE "\\.hpp$" "" stem ${header})
   set(test tests/${stem}.cpp)
   if(header MATCHES "^backend/[a-z]+/kernels/(.*)\\.hpp$")  # check_op runs an op's kernels in the test of the op
-    set(test tests/*/${CMAKE_MATCH_1}.cpp)
+    set(test tests/*/${CMAKE_MATCH_1}.cpp ${root}/tests/*/*/${CMAKE_MATCH_1}.cpp)
   endif()
   if(text MATCHES "\n// tested by (tests/[^\n]+)\n")  # a part of something that has a test of its own
     set(test ${CMAKE_MATCH_1})

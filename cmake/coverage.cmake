@@ -3,10 +3,10 @@
 #   cmake -P cmake/coverage.cmake           checks that the tests are there, and that the page is current
 #   cmake -DFIX=1 -P cmake/coverage.cmake   writes the page
 #
-# The rows are in tests/data/coverage.txt, which says how to add one.
+# The rows are in tests/golden/coverage.txt, which says how to add one.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
-set(source tests/data/coverage.txt)
+set(source tests/golden/coverage.txt)
 set(page examples/coverage.md)
 
 set(rows "")
@@ -74,7 +74,7 @@ end_feature()
 
 string(CONCAT text "# Coverage of openxla/tokamax\n\n"
        "What its operations and tools do, and the tests that show it here. `cmake -DFIX=1 -P cmake/coverage.cmake` makes this page of\n"
-       "[coverage.txt](../tests/data/coverage.txt), and a check compares them. Of the features, ${works} are here, ${partly} in part and ${absent} not.\n"
+       "[coverage.txt](../tests/golden/coverage.txt), and a check compares them. Of the features, ${works} are here, ${partly} in part and ${absent} not.\n"
        "${rows}")
 set(kept "")
 if(EXISTS ${root}/${page})

@@ -3,13 +3,13 @@
 #   cmake -P cmake/jax_coverage.cmake           checks that the names are in their headers, and that the page is current
 #   cmake -DFIX=1 -P cmake/jax_coverage.cmake   writes the page
 #
-# The names are in tests/data/names.txt, and the rows in tests/data/jax_coverage.txt, which says how to add one.
+# The names are in tests/golden/names.txt, and the rows in tests/golden/jax_coverage.txt, which says how to add one.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
-set(source tests/data/jax_coverage.txt)
+set(source tests/golden/jax_coverage.txt)
 set(page examples/jax_coverage.md)
 
-file(STRINGS ${root}/tests/data/names.txt lines REGEX "^[^#]")
+file(STRINGS ${root}/tests/golden/names.txt lines REGEX "^[^#]")
 set(spaces "")
 foreach(line IN LISTS lines)
   string(REGEX MATCH "^([^:]+): (.*)$" unused "${line}")
@@ -64,7 +64,7 @@ foreach(line IN LISTS lines)
   if(line MATCHES "^= (.+)$")
     set(space ${CMAKE_MATCH_1})
     if(NOT space IN_LIST spaces)
-      problem("${source}: ${space} is not in tests/data/names.txt")
+      problem("${source}: ${space} is not in tests/golden/names.txt")
     endif()
   elseif(line MATCHES "^(- )?[^:]+: [^:]+$")
     read_row(${space} "${line}")
@@ -99,8 +99,8 @@ endforeach()
 
 string(CONCAT text "# Coverage of JAX's array language\n\n"
        "Which public names of JAX are here, in which header, and why the others are not.\n"
-       "`cmake -DFIX=1 -P cmake/jax_coverage.cmake` makes this page of [jax_coverage.txt](../tests/data/jax_coverage.txt) and\n"
-       "[names.txt](../tests/data/names.txt), and a check compares them. Of ${all} names, ${all_here} are here.\n\n"
+       "`cmake -DFIX=1 -P cmake/jax_coverage.cmake` makes this page of [jax_coverage.txt](../tests/golden/jax_coverage.txt) and\n"
+       "[names.txt](../tests/golden/names.txt), and a check compares them. Of ${all} names, ${all_here} are here.\n\n"
        "| namespace | here | of |\n| --- | --- | --- |\n${summary}${table}")
 set(kept "")
 if(EXISTS ${root}/${page})
@@ -114,7 +114,7 @@ endif()
 
 # The rows of the tables that golden_cases.py writes: each is a call of a function, with JAX's results.
 set(cases 0)
-file(GLOB_RECURSE tables ${root}/tests/data/*.txt)
+file(GLOB_RECURSE tables ${root}/tests/golden/*.txt)
 foreach(table IN LISTS tables)
   file(STRINGS ${table} first LIMIT_COUNT 1)
   if(first MATCHES "golden_cases.py explains")
@@ -124,6 +124,6 @@ foreach(table IN LISTS tables)
   endif()
 endforeach()
 if(cases LESS 3000)
-  problem("tests/data: ${cases} cases with the results of JAX, expected 3000 or more")
+  problem("tests/golden: ${cases} cases with the results of JAX, expected 3000 or more")
 endif()
 report_problems("${all_here} of ${all} names of JAX are here, and ${cases} calls are compared with it")

@@ -3,13 +3,13 @@
 #   cmake -DOF=optax -P cmake/name_coverage.cmake           checks headers and tests of the rows, and that the page is current
 #   cmake -DOF=optax -DFIX=1 -P cmake/name_coverage.cmake   writes the page
 #
-# The names are in tests/data/OF_names.txt, and the rows in tests/data/OF_coverage.txt, which says how to add one.
+# The names are in tests/golden/OF_names.txt, and the rows in tests/golden/OF_coverage.txt, which says how to add one.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
-set(source tests/data/${OF}_coverage.txt)
+set(source tests/golden/${OF}_coverage.txt)
 set(page examples/${OF}_coverage.md)
 
-file(STRINGS ${root}/tests/data/${OF}_names.txt lines REGEX "^[^#]")
+file(STRINGS ${root}/tests/golden/${OF}_names.txt lines REGEX "^[^#]")
 set(spaces "")
 foreach(line IN LISTS lines)
   string(REGEX MATCH "^([^:]+): (.*)$" unused "${line}")
@@ -80,7 +80,7 @@ foreach(line IN LISTS lines)
   if(line MATCHES "^= (.+)$")
     set(space ${CMAKE_MATCH_1})
     if(NOT space IN_LIST spaces)
-      problem("${source}: ${space} is not in tests/data/${OF}_names.txt")
+      problem("${source}: ${space} is not in tests/golden/${OF}_names.txt")
     endif()
   elseif(line MATCHES "^(- )?[^:]+: [^:]+$")
     read_row(${space} "${line}")
@@ -116,7 +116,7 @@ endforeach()
 string(CONCAT text "# Coverage of ${OF}\n\n"
        "Which public functions of ${OF} are here, in which header, which test calls them, and why the others are not.\n"
        "`cmake -DOF=${OF} -DFIX=1 -P cmake/name_coverage.cmake` makes this page of [${OF}_coverage.txt](../${source}) and\n"
-       "[${OF}_names.txt](../tests/data/${OF}_names.txt), and a check compares them. Of ${all} names, ${all_here} are here.\n\n"
+       "[${OF}_names.txt](../tests/golden/${OF}_names.txt), and a check compares them. Of ${all} names, ${all_here} are here.\n\n"
        "| namespace | here | of |\n| --- | --- | --- |\n${summary}${table}")
 set(kept "")
 if(EXISTS ${root}/${page})

@@ -5,10 +5,10 @@ add_library(tokamax_test_main STATIC ${support})
 target_include_directories(tokamax_test_main PUBLIC tests)
 target_link_libraries(tokamax_test_main PUBLIC tokamax::tokamax tokamax_warnings Catch2::Catch2)
 target_compile_options(tokamax_test_main PUBLIC -Og -UNDEBUG)  # it compiles in three quarters of the time of -O1
-target_compile_definitions(tokamax_test_main PUBLIC TOKAMAX_ROOT="${PROJECT_SOURCE_DIR}")  # where tests/data/ is
+target_compile_definitions(tokamax_test_main PUBLIC TOKAMAX_ROOT="${PROJECT_SOURCE_DIR}")  # where tests/golden/ is
 target_link_libraries(tokamax_test_main PUBLIC tokamax::cuda)
 list(GET tokamax_compilers 0 first)
-set_source_files_properties(tests/compiler/loop_text.cpp tests/support/fake_cuda.cpp PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties(tests/compiler/text/loop_text.cpp tests/support/fake_cuda.cpp PROPERTIES COMPILE_DEFINITIONS
   "TOKAMAX_TEST_COMPILER=\"${tokamax_compiler_${first}}\";TOKAMAX_TEST_FLAGS=\"${tokamax_flags_${first}}\"")
 
 file(GLOB_RECURSE sources RELATIVE ${PROJECT_SOURCE_DIR}/tests CONFIGURE_DEPENDS tests/*.cpp)
@@ -55,7 +55,7 @@ foreach(folder IN LISTS folders)
 endforeach()
 
 # It compares the time of code in headers with that of the library.
-set_source_files_properties(tests/kernel/check_kernel.cpp PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
+set_source_files_properties(tests/kernel/check/check_kernel.cpp PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 
 foreach(folder IN ITEMS base linalg nn optim scipy transforms)
   if(TARGET tokamax_test_${folder})

@@ -1,6 +1,6 @@
 // examples/11_write_an_op.cpp: three ops of your own. New here: op, elementwise, infer, compose, vjp, bind, schema.
-#include <tokamax/compiler/parse.hpp>
-#include <tokamax/compiler/print.hpp>
+#include <tokamax/compiler/text/parse.hpp>
+#include <tokamax/compiler/text/print.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>

@@ -3,7 +3,7 @@
 #include <tokamax/backend/systolic/report/roofline.hpp>
 #include <tokamax/backend/systolic/report/sweep.hpp>
 #include <tokamax/kernel.hpp>
-#include <tokamax/kernel/check_kernel.hpp>
+#include <tokamax/kernel/check/check_kernel.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>

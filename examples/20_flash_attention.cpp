@@ -1,7 +1,7 @@
 // examples/20_flash_attention.cpp: attention as a kernel of your own. New here: scratch memory of several kinds, rooflines.
 #include <tokamax/backend/systolic/device.hpp>
 #include <tokamax/kernel.hpp>
-#include <tokamax/kernel/check_kernel.hpp>
+#include <tokamax/kernel/check/check_kernel.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>

@@ -1,6 +1,6 @@
 // examples/21_broken_kernels.cpp: kernels with a mistake each, and what a check says. New here: kernel_mistake, text().
 #include <tokamax/kernel.hpp>
-#include <tokamax/kernel/check_kernel.hpp>
+#include <tokamax/kernel/check/check_kernel.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>

@@ -543,7 +543,7 @@ constexpr plan make_plan(const graph& g) {
   return made.write();
 }
 
-// In tokamax this is compiler/fuse.hpp, schedule.hpp, memory.hpp and plan.hpp. Loops there also read transposed and repeated
+// In tokamax this is compiler/passes/fuse.hpp, schedule.hpp, memory.hpp and plan.hpp. Loops there also read transposed and repeated
 // operands as they lie, a cheap value may be computed twice rather than stored, and large groups are cut.
 
 // ---- 7. Running it --------------------------------------------------------------------------------------------------
@@ -592,7 +592,7 @@ arrays run(const arrays& inputs) {
   return out;
 }
 
-// In tokamax this is runtime/executable.hpp, and the loops are backend/cpu/loop/: one type a loop and SIMD vectors
+// In tokamax this is runtime/run/executable.hpp, and the loops are backend/cpu/loop/: one type a loop and SIMD vectors
 // instead of numbers; or, for programs traced at run time, an interpreter of the same table.
 
 // ---- All of it together ---------------------------------------------------------------------------------------------

@@ -21,10 +21,10 @@
 //   transforms/control_flow/while_loop.hpp           a loop that goes on while a predicate holds.
 //   transforms/control_flow/while_rules.hpp          the while_loop op, its forward mode and batches, and how it runs.
 //   transforms/cost_analysis.hpp                     how much a function computes and how much memory it accesses.
-//   transforms/custom_batching/custom_vmap.hpp       functions with a batch rule of their own.
-//   transforms/custom_jvp.hpp                        functions with a derivative of their own.
-//   transforms/custom_rules.hpp                      the parts that custom_jvp and custom_vjp share.
-//   transforms/custom_vjp.hpp                        functions with a gradient of their own.
+//   transforms/custom/custom_jvp.hpp                 functions with a derivative of their own.
+//   transforms/custom/custom_rules.hpp               the parts that custom_jvp and custom_vjp share.
+//   transforms/custom/custom_vjp.hpp                 functions with a gradient of their own.
+//   transforms/custom/custom_vmap.hpp                functions with a batch rule of their own.
 //   transforms/debug_print.hpp                       values printed while a program runs.
 //   transforms/eval_shape.hpp                        the types and the graph of a function, without computing it: eval_shape, make_graph.
 //   transforms/grad.hpp                              gradients of functions on trees.
@@ -65,10 +65,10 @@
 #include <tokamax/transforms/control_flow/while_loop.hpp>
 #include <tokamax/transforms/control_flow/while_rules.hpp>
 #include <tokamax/transforms/cost_analysis.hpp>
-#include <tokamax/transforms/custom_batching/custom_vmap.hpp>
-#include <tokamax/transforms/custom_jvp.hpp>
-#include <tokamax/transforms/custom_rules.hpp>
-#include <tokamax/transforms/custom_vjp.hpp>
+#include <tokamax/transforms/custom/custom_jvp.hpp>
+#include <tokamax/transforms/custom/custom_rules.hpp>
+#include <tokamax/transforms/custom/custom_vjp.hpp>
+#include <tokamax/transforms/custom/custom_vmap.hpp>
 #include <tokamax/transforms/debug_print.hpp>
 #include <tokamax/transforms/eval_shape.hpp>
 #include <tokamax/transforms/grad.hpp>

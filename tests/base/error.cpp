@@ -3,8 +3,8 @@
 #include <tokamax/backend/far.hpp>
 #include <tokamax/backend/systolic.hpp>
 #include <tokamax/base/error.hpp>
-#include <tokamax/base/file.hpp>
-#include <tokamax/base/file_lock.hpp>
+#include <tokamax/base/system/file.hpp>
+#include <tokamax/base/system/file_lock.hpp>
 #include <tokamax/benchmarking.hpp>
 #include <tokamax/checkpoint.hpp>
 #include <tokamax/data.hpp>

@@ -1,4 +1,4 @@
-// tests/complex/complex.cpp: the functions of complex numbers are JAX's, and so are their gradients: tests/data/complex.
+// tests/complex/complex.cpp: the functions of complex numbers are JAX's, and so are their gradients: tests/golden/complex.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/complex.hpp>
 

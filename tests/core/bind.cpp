@@ -1,8 +1,8 @@
 // tests/core/bind.cpp: where an op goes: into a trace, to the backend, or only to its types.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/lax/indexing/slice.hpp>
 #include <tokamax/lax/reduce.hpp>
-#include <tokamax/lax/slice.hpp>
 #include <tokamax/transforms/eval_shape.hpp>  // make_graph
 
 #include "support/contains.hpp"

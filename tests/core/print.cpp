@@ -15,7 +15,7 @@ using namespace tokamax;
 using test::array_of;
 
 namespace {
-/// A case of tests/data/print.txt, whose first line is `head`: "dtype extents... : values".
+/// A case of tests/golden/print.txt, whose first line is `head`: "dtype extents... : values".
 array made_from(const std::string& head) {
   std::istringstream in(head);
   std::string type, word;
@@ -33,7 +33,7 @@ array made_from(const std::string& head) {
 }  // namespace
 
 TEST_CASE("arrays are printed as NumPy prints them") {
-  std::ifstream in(TOKAMAX_ROOT "/tests/data/print.txt");
+  std::ifstream in(TOKAMAX_ROOT "/tests/golden/print.txt");
   std::string head, expected;
   int cases = 0;
   const auto check = [&] {

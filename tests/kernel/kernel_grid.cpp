@@ -1,7 +1,7 @@
 // tests/kernel/kernel_grid.cpp: axes of grids with names, and with a number of steps that only a run knows.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/kernel.hpp>
-#include <tokamax/kernel/check_kernel.hpp>
+#include <tokamax/kernel/check/check_kernel.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/numpy/where.hpp>
 #include <tokamax/transforms/vmap.hpp>

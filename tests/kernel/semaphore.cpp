@@ -1,7 +1,7 @@
 // tests/kernel/semaphore.cpp: signals and waits, their counts, and what check_kernel finds.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/kernel.hpp>
-#include <tokamax/kernel/check_kernel.hpp>
+#include <tokamax/kernel/check/check_kernel.hpp>
 #include <tokamax/lax/reduce.hpp>
 
 #include "support/adversarial.hpp"

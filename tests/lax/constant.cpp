@@ -1,7 +1,7 @@
 // tests/lax/constant.cpp: tables in the text of a program, eager, traced at run time and compiled.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/compiler/parse.hpp>
-#include <tokamax/compiler/print.hpp>
+#include <tokamax/compiler/text/parse.hpp>
+#include <tokamax/compiler/text/print.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/catch.hpp"

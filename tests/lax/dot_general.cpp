@@ -1,8 +1,8 @@
 // tests/lax/dot_general.cpp: contractions over any axes, and matmul.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/dot_general.hpp>
-#include <tokamax/lax/transpose.hpp>
+#include <tokamax/lax/shapes/concatenate.hpp>
+#include <tokamax/lax/shapes/transpose.hpp>
 #include <tokamax/numpy/matmul.hpp>
 
 #include "support/check_op.hpp"

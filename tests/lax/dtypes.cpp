@@ -29,7 +29,7 @@ struct row {
 const std::vector<row>& rows(const std::string& kind) {
   static std::map<std::string, std::vector<row>> all = [] {
     std::map<std::string, std::vector<row>> kinds;
-    std::ifstream in(TOKAMAX_ROOT "/tests/data/dtypes.txt");
+    std::ifstream in(TOKAMAX_ROOT "/tests/golden/dtypes.txt");
     for (std::string line; std::getline(in, line);) {
       if (line[0] == '#') continue;
       row r{line.substr(0, 60), {}, {}};

@@ -109,7 +109,7 @@ struct row {
 const std::vector<row>& programs() {
   static const std::vector<row> list = [] {
     std::vector<row> rows;
-    std::ifstream in(TOKAMAX_ROOT "/tests/data/literals.txt");
+    std::ifstream in(TOKAMAX_ROOT "/tests/golden/literals.txt");
     for (std::string line; std::getline(in, line);) {
       if (line[0] == '#') continue;
       std::istringstream words(line);

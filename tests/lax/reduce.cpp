@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/numpy/statistics.hpp>
-#include <tokamax/runtime/traced_program.hpp>
+#include <tokamax/runtime/program/traced_program.hpp>
 
 #include "support/check_op.hpp"
 

@@ -290,7 +290,7 @@ char letter_of(const std::map<std::string, char>& letters, const F& f) {
 }  // namespace
 
 TEST_CASE("elementwise functions of all pairs of dtypes have the dtypes of JAX, and refuse what it refuses") {
-  std::ifstream in(TOKAMAX_ROOT "/tests/data/result_dtypes.txt");
+  std::ifstream in(TOKAMAX_ROOT "/tests/golden/result_dtypes.txt");
   std::string line, word;
   std::getline(in, line);
   std::getline(in, line);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>
-#include <tokamax/lax/split.hpp>
+#include <tokamax/lax/shapes/split.hpp>
 #include <tokamax/numpy/statistics.hpp>
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/runtime/jit.hpp>

@@ -1,7 +1,7 @@
 // tests/ops/causal_conv1d_gated_delta_rule.cpp: packed sequences with pools against each sequence alone, and against JAX.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
-#include <tokamax/lax/concatenate.hpp>
+#include <tokamax/lax/shapes/concatenate.hpp>
 #include <tokamax/ops/causal_conv1d_gated_delta_rule.hpp>
 #include <tokamax/runtime/jit.hpp>
 

@@ -136,7 +136,7 @@ array weighted(const f64_case& c, const std::vector<array>& a) {
 }  // namespace
 
 TEST_CASE("functions of f64 and their derivatives, against JAX with 64-bit types") {
-  std::ifstream in(TOKAMAX_ROOT "/tests/data/f64.txt");
+  std::ifstream in(TOKAMAX_ROOT "/tests/golden/f64.txt");
   std::size_t values = 0;
   for (std::string line; std::getline(in, line);) {
     if (line[0] == '#') continue;

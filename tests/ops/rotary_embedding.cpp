@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>
-#include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/reduce.hpp>
-#include <tokamax/lax/split.hpp>
+#include <tokamax/lax/shapes/concatenate.hpp>
+#include <tokamax/lax/shapes/split.hpp>
 #include <tokamax/numpy/arange.hpp>
 #include <tokamax/ops/rotary_embedding.hpp>
 #include <tokamax/runtime/jit.hpp>

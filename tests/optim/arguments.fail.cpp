@@ -1,6 +1,6 @@
 // tests/optim/arguments.fail.cpp: updates that cannot be, at the line that asks for them.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/slice.hpp>
+#include <tokamax/lax/indexing/slice.hpp>
 #include <tokamax/optim.hpp>
 
 #include "support/wrong_program.hpp"

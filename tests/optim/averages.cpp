@@ -1,4 +1,4 @@
-// tests/optim/averages.cpp: optimisers that divide by averages, step by step as in tests/data/optimisers.txt.
+// tests/optim/averages.cpp: optimisers that divide by averages, step by step as in tests/golden/optimisers.txt.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/optim.hpp>
 

@@ -1,4 +1,4 @@
-// tests/optim/first_order.cpp: optimisers by signs, norms and bounds, step by step as in tests/data/optimisers.txt.
+// tests/optim/first_order.cpp: optimisers by signs, norms and bounds, step by step as in tests/golden/optimisers.txt.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/optim.hpp>
 

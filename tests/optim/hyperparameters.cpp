@@ -1,4 +1,4 @@
-// tests/optim/hyperparameters.cpp: numbers that follow schedules, as in tests/data/optimisers.txt, and values of states by name.
+// tests/optim/hyperparameters.cpp: numbers that follow schedules, as in tests/golden/optimisers.txt, and values of states by name.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/optim.hpp>
 

@@ -1,4 +1,4 @@
-// tests/optim/noise.cpp: noisy gradients as in tests/data/optimisers.txt, and gradients of examples that are clipped.
+// tests/optim/noise.cpp: noisy gradients as in tests/golden/optimisers.txt, and gradients of examples that are clipped.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/optim.hpp>
 

@@ -1,4 +1,4 @@
-// tests/optim/optimisers.cpp: optimisers on a matrix, a vector and a number, step by step as in tests/data/optimisers.txt.
+// tests/optim/optimisers.cpp: optimisers on a matrix, a vector and a number, step by step as in tests/golden/optimisers.txt.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/optim.hpp>
 

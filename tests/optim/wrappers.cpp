@@ -1,4 +1,4 @@
-// tests/optim/wrappers.cpp: transforms around optimisers, step by step as in tests/data/optimisers.txt.
+// tests/optim/wrappers.cpp: transforms around optimisers, step by step as in tests/golden/optimisers.txt.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/optim.hpp>
 

@@ -1,6 +1,6 @@
 // tests/random/distributions.cpp: samples have JAX's random bits.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/index.hpp>
+#include <tokamax/lax/indexing/index.hpp>
 #include <tokamax/numpy/indexing/at.hpp>
 #include <tokamax/random/distributions.hpp>
 

@@ -23,7 +23,7 @@ struct row {
 };
 std::vector<row> rows() {
   std::vector<row> all;
-  std::ifstream in(TOKAMAX_ROOT "/tests/data/samples.txt");
+  std::ifstream in(TOKAMAX_ROOT "/tests/golden/samples.txt");
   for (std::string line; std::getline(in, line);) {
     if (line[0] == '#') continue;
     std::istringstream words(line);

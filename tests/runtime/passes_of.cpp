@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/runtime/passes_of.hpp>
 
-#include <tokamax/compiler/parse.hpp>
-#include <tokamax/compiler/print.hpp>
+#include <tokamax/compiler/text/parse.hpp>
+#include <tokamax/compiler/text/print.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/catch.hpp"

@@ -1,7 +1,7 @@
 // tests/runtime/symbolic.cpp: one trace at run time serves all values of a dynamic extent, with the bits of programs for each.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/core/symbolic.hpp>
-#include <tokamax/runtime/runner_pool.hpp>
+#include <tokamax/runtime/run/runner_pool.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/catch.hpp"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/adversarial.hpp"
 
-#include <tokamax/lax/slice.hpp>
-#include <tokamax/lax/transpose.hpp>
+#include <tokamax/lax/indexing/slice.hpp>
+#include <tokamax/lax/shapes/transpose.hpp>
 
 #include "support/threads.hpp"
 

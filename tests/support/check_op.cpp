@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/check_op.hpp"
 
-#include <tokamax/compiler/parse.hpp>
-#include <tokamax/compiler/print.hpp>
+#include <tokamax/compiler/text/parse.hpp>
+#include <tokamax/compiler/text/print.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/control_flow/scan_rules.hpp>
 

@@ -42,7 +42,7 @@ void check_op(const op& o, const std::vector<example>& examples, const check_opt
 /// Checks the CPU's results against the reference: as one graph, and if `everywhere` also op by op and through jit.
 void check_values(const function& f, const std::vector<array>& inputs, double tolerance = 3e-6, bool everywhere = true);
 
-/// Compares f with JAX. On the rows `name`.in0, `name`.in1 and so on of tests/data/`file` it must give `name`.out, and
+/// Compares f with JAX. On the rows `name`.in0, `name`.in1 and so on of tests/golden/`file` it must give `name`.out, and
 /// for the cotangent `name`.ct the gradients `name`.grad0 and so on. NaN and infinities must be at the same places.
 void check_golden(const std::string& name, const function& f, int inputs = 1, double tolerance = 2e-6,
                   const std::string& file = "ops.txt");

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cuda/device.hpp>    // cuda_tag
-#include <tokamax/backend/cuda/instance.hpp>  // driver, nvrtc
+#include <tokamax/backend/cuda/device.hpp>        // cuda_tag
+#include <tokamax/backend/cuda/run/instance.hpp>  // driver, nvrtc
 
 #include <chrono>
 #include <condition_variable>

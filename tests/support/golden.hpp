@@ -1,4 +1,4 @@
-// tests/support/golden.hpp: the reference values in tests/data, and how far an array is from one.
+// tests/support/golden.hpp: the reference values in tests/golden, and how far an array is from one.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,12 +27,12 @@ inline array array_of(const std::string& type, const shape& s, const std::vector
   return of(static_cast<float*>(nullptr));
 }
 
-/// Row `name` of tests/data/`file`: "name dtype rank extents... : values...".
+/// Row `name` of tests/golden/`file`: "name dtype rank extents... : values...".
 inline array golden(const std::string& file, const std::string& name) {
   static std::map<std::string, std::map<std::string, std::string>> files;
   auto& rows = files[file];
   if (rows.empty()) {
-    std::ifstream in(TOKAMAX_ROOT "/tests/data/" + file);
+    std::ifstream in(TOKAMAX_ROOT "/tests/golden/" + file);
     for (std::string line; std::getline(in, line);)
       if (!line.empty() && line[0] != '#') rows[line.substr(0, line.find(' '))] = line;
   }

@@ -68,8 +68,8 @@ struct golden_case {
 /// Reads the words of a table.
 class table {
  public:
-  explicit table(const std::string& file) : in_(TOKAMAX_ROOT "/tests/data/" + file) {
-    if (!in_) throw error("golden cases", file, "a file of tests/data");
+  explicit table(const std::string& file) : in_(TOKAMAX_ROOT "/tests/golden/" + file) {
+    if (!in_) throw error("golden cases", file, "a file of tests/golden");
   }
   bool next(golden_case& c) {
     for (std::string line; std::getline(in_, line);) {

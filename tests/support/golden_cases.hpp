@@ -34,7 +34,7 @@ class case_options {
 using case_function = std::function<arrays(const arrays&, const case_options&)>;
 using case_functions = std::map<std::string, case_function>;
 
-/// Runs all rows of tests/data/`file`, a table that a script made with JAX (tests/data/golden_cases.py has the format):
+/// Runs all rows of tests/golden/`file`, a table that a script made with JAX (tests/golden/golden_cases.py has the format):
 ///   the function gives the expected arrays, eagerly and in a program that is traced at run time, with the same bits;
 ///   vmap of it over a batch of two gives what it gives for each;
 ///   where the row has gradients, vjp gives them, and jvp is its adjoint;

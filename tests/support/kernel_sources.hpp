@@ -10,8 +10,8 @@
 #include <tokamax/kernel/ops/norms.hpp>
 #include <tokamax/kernel/ops/ragged_dot.hpp>
 #include <tokamax/kernel/ops/softmax_cross_entropy.hpp>
-#include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/reduce.hpp>
+#include <tokamax/lax/shapes/concatenate.hpp>
 #include <tokamax/numpy/matmul.hpp>
 #include <tokamax/numpy/where.hpp>
 #include <tokamax/ops/cross_entropy.hpp>

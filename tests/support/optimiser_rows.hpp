@@ -1,4 +1,4 @@
-// tests/support/optimiser_rows.hpp: an optimiser on a matrix, a vector and a number, step by step as in tests/data/optimisers.txt.
+// tests/support/optimiser_rows.hpp: an optimiser on a matrix, a vector and a number, step by step as in tests/golden/optimisers.txt.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -65,7 +65,7 @@ std::pair<list_update, std::vector<array>> listed(const Optimizer& optimizer) {
   return {update, leaves(first)};
 }
 
-/// Checks a row of tests/data/optimisers.txt.
+/// Checks a row of tests/golden/optimisers.txt.
 template <class Extra = loss_at, class Optimizer>
 void check_optimiser(const std::string& name, const Optimizer& optimizer, double tolerance = 4e-6) {
   const auto [update, state] = listed<Extra>(optimizer);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/compiler/lower.hpp>
-#include <tokamax/compiler/schedule.hpp>
+#include <tokamax/compiler/passes/lower.hpp>
+#include <tokamax/compiler/passes/schedule.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/numpy/matmul.hpp>

@@ -4,15 +4,15 @@
 
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/kernel/kernel_rules.hpp>
-#include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/cumulative.hpp>
 #include <tokamax/lax/dot_general.hpp>
-#include <tokamax/lax/dynamic_slice.hpp>
 #include <tokamax/lax/elementwise/division.hpp>
-#include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/indexing/dynamic_slice.hpp>
+#include <tokamax/lax/indexing/gather.hpp>
+#include <tokamax/lax/indexing/slice.hpp>
 #include <tokamax/lax/reduce.hpp>
-#include <tokamax/lax/reverse.hpp>
-#include <tokamax/lax/slice.hpp>
+#include <tokamax/lax/shapes/concatenate.hpp>
+#include <tokamax/lax/shapes/reverse.hpp>
 #include <tokamax/lax/sort.hpp>
 #include <tokamax/lax/stop_gradient.hpp>
 #include <tokamax/lax/windows/conv.hpp>

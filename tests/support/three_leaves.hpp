@@ -1,4 +1,4 @@
-// tests/support/three_leaves.hpp: an optimiser on a tree of three leaves, as in the rows of tests/data/optim.txt.
+// tests/support/three_leaves.hpp: an optimiser on a tree of three leaves, as in the rows of tests/golden/optim.txt.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -62,7 +62,7 @@ array leaf_trajectory(Optimizer, std::int64_t steps) {
   return rows;
 }
 
-/// Checks a row of tests/data/optim.txt.
+/// Checks a row of tests/golden/optim.txt.
 template <class Optimizer>
 void check_leaves(const std::string& name, Optimizer optimizer) {
   CAPTURE(name);

@@ -1,4 +1,4 @@
-// tests/support/trajectory.hpp: an optimiser on f(x) = sum(w x^2), step by step as in tests/data/optim.txt.
+// tests/support/trajectory.hpp: an optimiser on f(x) = sum(w x^2), step by step as in tests/golden/optim.txt.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -46,7 +46,7 @@ array trajectory(Optimizer, std::int64_t steps, bool varying = false) {
   return rows;
 }
 
-/// Checks a row of tests/data/optim.txt.
+/// Checks a row of tests/golden/optim.txt.
 template <class Optimizer>
 void check_trajectory(const std::string& name, Optimizer optimizer, bool varying = false) {
   CAPTURE(name);

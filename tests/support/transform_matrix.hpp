@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>
 #include <tokamax/lax/elementwise/unary.hpp>
 #include <tokamax/lax/iota.hpp>
+#include <tokamax/lax/shapes/concatenate.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/control_flow/cond.hpp>
 #include <tokamax/transforms/control_flow/scan.hpp>

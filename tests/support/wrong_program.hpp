@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/core/tensor.hpp>
-#include <tokamax/runtime/program.hpp>
+#include <tokamax/runtime/program/program.hpp>
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 // tests/text/chat_template.cpp: chats as texts beside jinja2, what templates may not do, files that hold them, and bounds.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/base/file.hpp>
+#include <tokamax/base/system/file.hpp>
 #include <tokamax/text/chat_template.hpp>
 
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ using tokamax::text::chat_template;
 
 namespace {
 
-const std::string folder = TOKAMAX_ROOT "/tests/data/chat/";
+const std::string folder = TOKAMAX_ROOT "/tests/golden/chat/";
 constexpr std::time_t now = 1700000000;
 const std::vector<std::pair<std::string, std::string>> tokens{{"bos_token", "<s>"}, {"eos_token", "</s>"}};
 

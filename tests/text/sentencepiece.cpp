@@ -1,6 +1,6 @@
 // tests/text/sentencepiece.cpp: model files of SentencePiece, Mistral and llama.cpp beside what the libraries themselves give, and wrong ones.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/base/file.hpp>
+#include <tokamax/base/system/file.hpp>
 #include <tokamax/text/decode_stream.hpp>
 #include <tokamax/text/tokenizer.hpp>
 
@@ -19,7 +19,7 @@ using tokamax::text::tokenizer;
 
 namespace {
 
-const std::string folder = TOKAMAX_ROOT "/tests/data/sentencepiece/";
+const std::string folder = TOKAMAX_ROOT "/tests/golden/sentencepiece/";
 
 std::vector<std::string> lines_of(const std::string& path) {
   std::vector<std::string> result;
@@ -35,7 +35,7 @@ std::string from_hex(std::string_view digits) {
 }
 std::vector<std::string> texts() {
   std::vector<std::string> result;
-  for (const std::string& line : lines_of(TOKAMAX_ROOT "/tests/data/tokenizers/texts.txt"))
+  for (const std::string& line : lines_of(TOKAMAX_ROOT "/tests/golden/tokenizers/texts.txt"))
     if (line.find('|') == std::string::npos) result.push_back(from_hex(line));
   return result;
 }

@@ -1,6 +1,6 @@
 // tests/text/tokenizer.cpp: tokenizers of each kind beside the Python package, wrong files, streams and threads.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/base/file.hpp>
+#include <tokamax/base/system/file.hpp>
 #include <tokamax/text/byte_level.hpp>
 #include <tokamax/text/decode_stream.hpp>
 #include <tokamax/text/tokenizer.hpp>
@@ -25,7 +25,7 @@ using tokamax::text::tokenizer;
 
 namespace {
 
-const std::string folder = TOKAMAX_ROOT "/tests/data/tokenizers/";
+const std::string folder = TOKAMAX_ROOT "/tests/golden/tokenizers/";
 constexpr std::array names{"gpt2",       "llama3", "qwen2",       "roberta",       "llama2", "mistral",  "bert",
                            "bert_cased", "t5",     "precompiled", "unigram_bytes", "words",  "suffixed", "merged"};
 

@@ -1,6 +1,6 @@
 // tests/text/train_bpe.cpp: merges that are found in texts, beside those of `tokenizers`, and what tokenizers of them give.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/base/file.hpp>
+#include <tokamax/base/system/file.hpp>
 #include <tokamax/text/train_bpe.hpp>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ using tokamax::text::tokenizer;
 using tokamax::text::train_bpe;
 
 namespace {
-const std::string folder = TOKAMAX_ROOT "/tests/data/train_bpe/";
+const std::string folder = TOKAMAX_ROOT "/tests/golden/train_bpe/";
 std::string train(const std::vector<std::string_view>& texts, const tokamax::text::bpe_training_options& options) {
   return train_bpe(texts, options);
 }

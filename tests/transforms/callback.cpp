@@ -1,7 +1,7 @@
 // tests/transforms/callback.cpp: functions of the host, and effects that happen once and in order.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/compiler/parse.hpp>
-#include <tokamax/compiler/print.hpp>
+#include <tokamax/compiler/text/parse.hpp>
+#include <tokamax/compiler/text/print.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/catch.hpp"

@@ -7,7 +7,7 @@
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/collectives.hpp>
 #include <tokamax/transforms/control_flow/scan.hpp>
-#include <tokamax/transforms/custom_vjp.hpp>
+#include <tokamax/transforms/custom/custom_vjp.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/jvp.hpp>
 #include <tokamax/transforms/remat.hpp>

@@ -26,7 +26,7 @@ struct row {
 };
 std::map<std::string, row> rows() {
   std::map<std::string, row> all;
-  std::ifstream in(TOKAMAX_ROOT "/tests/data/costs.txt");
+  std::ifstream in(TOKAMAX_ROOT "/tests/golden/costs.txt");
   for (std::string line; std::getline(in, line);) {
     if (line.empty() || line[0] == '#') continue;
     std::istringstream words(line);

@@ -10,7 +10,7 @@
 #include <tokamax/transforms/checks/checkify.hpp>
 #include <tokamax/transforms/control_flow/custom_linear_solve.hpp>
 #include <tokamax/transforms/control_flow/custom_root.hpp>
-#include <tokamax/transforms/custom_batching/custom_vmap.hpp>
+#include <tokamax/transforms/custom/custom_vmap.hpp>
 
 #include "support/check_op.hpp"
 #include "support/error_of.hpp"

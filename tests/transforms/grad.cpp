@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/lax/dot_general.hpp>
-#include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/indexing/gather.hpp>
 #include <tokamax/lax/reduce.hpp>
 #include <tokamax/numpy/matmul.hpp>
 #include <tokamax/numpy/statistics.hpp>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>
-#include <tokamax/lax/gather.hpp>
-#include <tokamax/lax/index.hpp>
+#include <tokamax/lax/indexing/gather.hpp>
+#include <tokamax/lax/indexing/index.hpp>
 #include <tokamax/numpy/arange.hpp>
 #include <tokamax/numpy/matmul.hpp>
 #include <tokamax/numpy/statistics.hpp>

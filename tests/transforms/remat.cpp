@@ -1,6 +1,6 @@
 // tests/transforms/remat.cpp: recomputation leaves every bit as it is.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/compiler/lower.hpp>
+#include <tokamax/compiler/passes/lower.hpp>
 #include <tokamax/core/scope/named_scope.hpp>
 #include <tokamax/lax/dot_general.hpp>
 #include <tokamax/lax/reduce.hpp>

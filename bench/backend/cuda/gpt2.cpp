@@ -6,7 +6,7 @@
 //   gpt2 --plan        prints the plan, and needs no GPU
 #include <tokamax/backend/cuda.hpp>
 #include <tokamax/backend/cuda/roofline.hpp>
-#include <tokamax/compiler/print.hpp>
+#include <tokamax/compiler/text/print.hpp>
 #include <tokamax/profile.hpp>
 #include <tokamax/train.hpp>
 

@@ -5,7 +5,7 @@
 // and the constants that were fitted or guessed.
 // The lines for cmake/bench.cmake have the mean errors, of numbers that fitted nothing and of those that were left out.
 //
-// Arguments are files with numbers to judge the model by, instead of tests/data/tpu_measurements.txt and with lines like there:
+// Arguments are files with numbers to judge the model by, instead of tests/golden/tpu_measurements.txt and with lines like there:
 //
 //   mine | v5e own | v5e | matmul | 4096 4096 4096 512 1024 1024 | 875 | | my own machine
 #include <tokamax/backend/systolic/report/left_out.hpp>

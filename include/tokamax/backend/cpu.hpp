@@ -87,7 +87,6 @@
 //   backend/cpu/row_ops/norm.hpp                  layer_norm and rms_norm over the rows of a matrix, forward and backward.
 //   backend/cpu/row_ops/rotary_embedding.hpp      turns pairs of features by angles that are computed once for all heads.
 //   backend/cpu/row_ops/softmax.hpp               softmax, logsumexp and cross entropy over the rows of a matrix.
-//   backend/cpu/sorting/network.hpp               sorts as many lines as there are lanes at once, by a network of comparisons.
 //   backend/cpu/vector/doubles.hpp                the lanes of a register as doubles, and logarithms and powers of two of doubles.
 //   backend/cpu/vector/element.hpp                element functions on SIMD registers, and how registers are loaded and stored.
 //   backend/cpu/vector/elementary.hpp             elementary functions on registers, over the whole range of floats.
@@ -95,6 +94,7 @@
 //   backend/cpu/vector/floats.hpp                 operands and results of any float and stride as dense f32 for the row kernels.
 //   backend/cpu/vector/lanes.hpp                  how kernels read and write vectors of each element type.
 //   backend/cpu/vector/narrow.hpp                 registers of 32 bits a lane from numbers of 8 bits and bfloat16, and back.
+//   backend/cpu/vector/network.hpp                sorts as many lines as there are lanes at once, by a network of comparisons.
 //   backend/cpu/vector/pack.hpp                   a register of any element type, for types that do not fit into 32-bit lanes.
 //   backend/cpu/vector/prefetch.hpp               loads memory into caches before it is needed.
 //   backend/cpu/vector/register_function.hpp      the functions of elementwise ops on SIMD registers.

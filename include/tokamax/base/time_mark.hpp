@@ -1,6 +1,6 @@
 // tokamax/base/time_mark.hpp: a point in the work of a device, whose time is known when the device has come there.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/backend/cuda/device_clock.cpp
+// tested by tests/backend/cuda/run/device_clock.cpp
 #pragma once
 
 #include <tokamax/base/requirements.hpp>  // checked before all else

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/file_lock.hpp>                  // file_lock
+#include <tokamax/base/system/file_lock.hpp>           // file_lock
 #include <tokamax/benchmarking/autotuning_result.hpp>  // autotuning_result
 #include <tokamax/checkpoint/json_value.hpp>           // json_value
 

@@ -11,7 +11,7 @@
 #include <span>        // as_bytes
 
 #if defined(TOKAMAX_FILES_COMPILED_ONCE)
-  #include <tokamax/base/file.hpp>  // read_file, output_file
+  #include <tokamax/base/system/file.hpp>  // read_file, output_file
 #endif
 
 namespace tokamax::checkpoint::detail {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/file.hpp>                // input_file, output_file
+#include <tokamax/base/system/file.hpp>         // input_file, output_file
 #include <tokamax/checkpoint/stored_array.hpp>  // stored_array
 #include <tokamax/core/array.hpp>               // array
 

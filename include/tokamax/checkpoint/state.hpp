@@ -7,7 +7,7 @@
 #include <tokamax/checkpoint/safetensors.hpp>  // named_array
 
 #if defined(TOKAMAX_FILES_COMPILED_ONCE)
-  #include <tokamax/base/folder.hpp>               // make_folders
+  #include <tokamax/base/system/folder.hpp>        // make_folders
   #include <tokamax/checkpoint/metadata_file.hpp>  // read_metadata, write_metadata
 
   #include <set>  // names

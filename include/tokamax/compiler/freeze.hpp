@@ -1,6 +1,6 @@
 // tokamax/compiler/freeze.hpp: exact-size constant copies of what a constant expression built.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/runtime/program.cpp
+// tested by tests/runtime/program/program.cpp
 #pragma once
 
 #include <tokamax/compiler/plan.hpp>           // plan

@@ -1,6 +1,6 @@
 // tokamax/compiler/plan.hpp: the tables that describe how a program runs.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/compiler/schedule.cpp
+// tested by tests/compiler/passes/schedule.cpp
 #pragma once
 
 #include <tokamax/base/vec.hpp>               // vec
@@ -46,8 +46,8 @@ struct loop_kernel {
 struct kernel_takes {
   bool views = false;            ///< operands with any strides
   bool producer = false;         ///< a fused loop that makes its first operand, a part at a time
-  bool sums = false;             ///< more operands, which it adds to its result, see compiler/sums.hpp
-  bool strided_results = false;  ///< places for its results with any strides, see compiler/parts.hpp
+  bool sums = false;             ///< more operands, which it adds to its result, see compiler/passes/sums.hpp
+  bool strided_results = false;  ///< places for its results with any strides, see compiler/passes/parts.hpp
   int overwrites = -1;           ///< the operand over which its first result may be written, or -1
 };
 

@@ -3,8 +3,8 @@
 // tested by tests/complex/complex.cpp
 #pragma once
 
-#include <tokamax/lax/fourier/complex_parts.hpp>  // complex_parts
-#include <tokamax/transforms/custom_jvp.hpp>      // custom_jvp
+#include <tokamax/lax/fourier/complex_parts.hpp>     // complex_parts
+#include <tokamax/transforms/custom/custom_jvp.hpp>  // custom_jvp
 
 #include <limits>   // infinity
 #include <utility>  // pair

@@ -3,9 +3,9 @@
 // tested by tests/complex/complex.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>            // concatenate, stack
 #include <tokamax/lax/fourier/complex_parts.hpp>  // complex_parts
-#include <tokamax/lax/slice.hpp>                  // slice_in_dim
+#include <tokamax/lax/indexing/slice.hpp>         // slice_in_dim
+#include <tokamax/lax/shapes/concatenate.hpp>     // concatenate, stack
 #include <tokamax/numpy/manipulation/axes.hpp>    // moveaxis, ravel
 #include <tokamax/numpy/manipulation/flip.hpp>    // flip, roll
 #include <tokamax/numpy/take.hpp>                 // take

@@ -207,7 +207,7 @@ class array {
   std::span<const T> values(source_line l = source_line::current()) const {
     return {data<T>(l), static_cast<std::size_t>(size())};
   }
-  /// A part along the first axes, see lax/index.hpp: `x[0]`, `x[range{1, 3}]`, `x[{whole, -1}]`.
+  /// A part along the first axes, see lax/indexing/index.hpp: `x[0]`, `x[range{1, 3}]`, `x[{whole, -1}]`.
   constexpr array operator[](const index_list& at) const;
   /// The rows that an array of indices or a mask names, as x(indices): see numpy/indexing/index_expression.hpp.
   constexpr array operator[](const array_index& indices) const;

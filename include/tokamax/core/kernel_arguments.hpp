@@ -1,6 +1,6 @@
 // tokamax/core/kernel_arguments.hpp: the arguments of a kernel, and how the kernel of an op with bodies calls them.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/runtime/executable.cpp
+// tested by tests/runtime/run/executable.cpp
 #pragma once
 
 #include <tokamax/core/device.hpp>  // device

@@ -1,6 +1,6 @@
 // tokamax/core/spelled.hpp: a value type that records what an element function does, so that loops can be printed.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/compiler/loop_text.cpp
+// tested by tests/compiler/text/loop_text.cpp
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/file.hpp>     // read_file
-#include <tokamax/data/dataset.hpp>  // dataset
+#include <tokamax/base/system/file.hpp>  // read_file
+#include <tokamax/data/dataset.hpp>      // dataset
 
 #include <memory>       // shared_ptr
 #include <string_view>  // string_view

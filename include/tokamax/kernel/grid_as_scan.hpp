@@ -6,7 +6,7 @@
 #include <tokamax/kernel/kernel_attributes.hpp>      // kernel_attributes
 #include <tokamax/kernel/ref_ops.hpp>                // unwritten
 #include <tokamax/lax/elementwise/division.hpp>      // quotient, rem
-#include <tokamax/lax/slice.hpp>                     // pad, slice
+#include <tokamax/lax/indexing/slice.hpp>            // pad, slice
 #include <tokamax/transforms/body.hpp>               // inline_graph
 #include <tokamax/transforms/control_flow/scan.hpp>  // scan
 

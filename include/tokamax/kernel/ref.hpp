@@ -3,10 +3,10 @@
 // tested by tests/kernel/kernel_call.cpp
 #pragma once
 
-#include <tokamax/kernel/kernel_grid.hpp>    // kernel_grid
-#include <tokamax/kernel/ref_ops.hpp>        // ref_get_p, ref_set_p
-#include <tokamax/lax/broadcast_in_dim.hpp>  // broadcast_in_dim
-#include <tokamax/lax/convert.hpp>           // convert_element_type
+#include <tokamax/kernel/kernel_grid.hpp>           // kernel_grid
+#include <tokamax/kernel/ref_ops.hpp>               // ref_get_p, ref_set_p
+#include <tokamax/lax/convert.hpp>                  // convert_element_type
+#include <tokamax/lax/shapes/broadcast_in_dim.hpp>  // broadcast_in_dim
 
 namespace tokamax {
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <tokamax/kernel/memory_space.hpp>         // memory_space
-#include <tokamax/lax/dynamic_slice.hpp>           // dynamic_slice, dynamic_update_slice
 #include <tokamax/lax/elementwise/arithmetic.hpp>  // +
+#include <tokamax/lax/indexing/dynamic_slice.hpp>  // dynamic_slice, dynamic_update_slice
 
 #include <cstdint>  // uint64_t
 #include <limits>   // quiet_NaN

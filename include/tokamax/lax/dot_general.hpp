@@ -4,7 +4,7 @@
 
 #include <tokamax/core/attributes/dot_algorithm.hpp>  // dot_algorithm
 #include <tokamax/lax/elementwise/arithmetic.hpp>     // +
-#include <tokamax/lax/transpose.hpp>                  // transpose
+#include <tokamax/lax/shapes/transpose.hpp>           // transpose
 
 namespace tokamax {
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>          // concatenate
 #include <tokamax/lax/elementwise/bitwise.hpp>  // shift_left, bitwise_or
-#include <tokamax/lax/slice.hpp>                // slice
+#include <tokamax/lax/indexing/slice.hpp>       // slice
+#include <tokamax/lax/shapes/concatenate.hpp>   // concatenate
 
 namespace tokamax {
 

@@ -3,11 +3,11 @@
 // tested by tests/linalg/lu.cpp
 #pragma once
 
-#include <tokamax/lax/slice.hpp>      // slice_in_dim
-#include <tokamax/lax/transpose.hpp>  // swapaxes
-#include <tokamax/numpy/arange.hpp>   // eye
-#include <tokamax/numpy/matmul.hpp>   // matmul
-#include <tokamax/numpy/where.hpp>    // where
+#include <tokamax/lax/indexing/slice.hpp>    // slice_in_dim
+#include <tokamax/lax/shapes/transpose.hpp>  // swapaxes
+#include <tokamax/numpy/arange.hpp>          // eye
+#include <tokamax/numpy/matmul.hpp>          // matmul
+#include <tokamax/numpy/where.hpp>           // where
 
 namespace tokamax::linalg::detail {
 

@@ -3,9 +3,9 @@
 // tested by tests/linalg/functions.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>  // concatenate
-#include <tokamax/lax/reduce.hpp>       // sum
-#include <tokamax/linalg/matrices.hpp>  // diagonal_of
+#include <tokamax/lax/reduce.hpp>              // sum
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/linalg/matrices.hpp>         // diagonal_of
 
 #include <vector>  // vector
 

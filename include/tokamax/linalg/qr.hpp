@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>          // concatenate
+#include <tokamax/lax/shapes/concatenate.hpp>   // concatenate
 #include <tokamax/linalg/triangular_solve.hpp>  // triangular_solve
 
 namespace tokamax::linalg {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/split.hpp>      // split
-#include <tokamax/nn/linear.hpp>      // linear
-#include <tokamax/ops/attention.hpp>  // dot_product_attention
+#include <tokamax/lax/shapes/split.hpp>  // split
+#include <tokamax/nn/linear.hpp>         // linear
+#include <tokamax/ops/attention.hpp>     // dot_product_attention
 
 namespace tokamax::nn {
 

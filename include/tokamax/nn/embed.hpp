@@ -4,7 +4,7 @@
 
 #include <tokamax/core/scope/layer_scope.hpp>  // layer_scope
 #include <tokamax/lax/dot_general.hpp>         // dot_general
-#include <tokamax/lax/gather.hpp>              // gather
+#include <tokamax/lax/indexing/gather.hpp>     // gather
 #include <tokamax/nn/initializers.hpp>         // embedding_normal
 
 namespace tokamax::nn {

@@ -5,7 +5,7 @@
 
 #include <tokamax/core/scope/layer_scope.hpp>  // layer_scope
 #include <tokamax/lax/iota.hpp>                // ones, zeros
-#include <tokamax/lax/reshape.hpp>             // reshape
+#include <tokamax/lax/shapes/reshape.hpp>      // reshape
 #include <tokamax/numpy/statistics.hpp>        // mean
 
 namespace tokamax::nn {

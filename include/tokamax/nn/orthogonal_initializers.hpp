@@ -4,7 +4,7 @@
 // umbrella: no (its programs link tokamax::linalg)
 #pragma once
 
-#include <tokamax/lax/slice.hpp>                // pad
+#include <tokamax/lax/indexing/slice.hpp>       // pad
 #include <tokamax/linalg/random.hpp>            // orthogonal
 #include <tokamax/numpy/manipulation/axes.hpp>  // moveaxis
 

@@ -3,9 +3,9 @@
 // umbrella: not tokamax.hpp (models of one family use it)
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>               // concatenate
 #include <tokamax/lax/iota.hpp>                      // zeros
-#include <tokamax/lax/split.hpp>                     // split
+#include <tokamax/lax/shapes/concatenate.hpp>        // concatenate
+#include <tokamax/lax/shapes/split.hpp>              // split
 #include <tokamax/nn/linear.hpp>                     // linear
 #include <tokamax/nn/orthogonal_initializers.hpp>    // orthogonal
 #include <tokamax/numpy/manipulation/axes.hpp>       // moveaxis

@@ -1,9 +1,9 @@
 // tokamax/numpy/take.hpp: elements by index along one axis.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/gather.cpp
+// tested by tests/lax/indexing/gather.cpp
 #pragma once
 
-#include <tokamax/lax/gather.hpp>  // gather
+#include <tokamax/lax/indexing/gather.hpp>  // gather
 
 namespace tokamax {
 

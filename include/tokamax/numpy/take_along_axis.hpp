@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/take_along.hpp>  // take_along_p
+#include <tokamax/lax/indexing/take_along.hpp>  // take_along_p
 
 namespace tokamax {
 

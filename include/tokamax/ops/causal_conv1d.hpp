@@ -3,8 +3,8 @@
 // umbrella: not tokamax.hpp (models of one family use it)
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>         // concatenate
-#include <tokamax/lax/scatter.hpp>             // scatter
+#include <tokamax/lax/indexing/scatter.hpp>    // scatter
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
 #include <tokamax/ops/activations.hpp>         // no_activation
 #include <tokamax/ops/causal_conv1d_sums.hpp>  // causal_conv1d_sums_p
 #include <tokamax/ops/packed_sequences.hpp>    // packed_sequences

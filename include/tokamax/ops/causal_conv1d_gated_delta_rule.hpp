@@ -3,7 +3,7 @@
 // umbrella: not tokamax.hpp (models of one family use it)
 #pragma once
 
-#include <tokamax/lax/split.hpp>             // split
+#include <tokamax/lax/shapes/split.hpp>      // split
 #include <tokamax/ops/causal_conv1d.hpp>     // causal_conv1d
 #include <tokamax/ops/gated_delta_rule.hpp>  // gated_delta_rule
 

@@ -4,10 +4,10 @@
 // tested by tests/ops/causal_conv1d_sums.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>  // concatenate
-#include <tokamax/lax/reduce.hpp>       // reduce_sum
-#include <tokamax/lax/slice.hpp>        // slice_in_dim, pad
-#include <tokamax/lax/transpose.hpp>    // transpose
+#include <tokamax/lax/indexing/slice.hpp>      // slice_in_dim, pad
+#include <tokamax/lax/reduce.hpp>              // reduce_sum
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/lax/shapes/transpose.hpp>    // transpose
 
 namespace tokamax {
 

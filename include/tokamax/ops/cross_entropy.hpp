@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/gather.hpp>   // index_in_i32
-#include <tokamax/ops/softmax.hpp>  // logsumexp, log_softmax
+#include <tokamax/lax/indexing/gather.hpp>  // index_in_i32
+#include <tokamax/ops/softmax.hpp>          // logsumexp, log_softmax
 
 #include <limits>  // numeric_limits
 

@@ -4,7 +4,7 @@
 
 #include <tokamax/core/scope/use_implementation.hpp>  // implementation_names
 #include <tokamax/lax/dot_general.hpp>                // dot_general
-#include <tokamax/lax/slice.hpp>                      // slice_in_dim
+#include <tokamax/lax/indexing/slice.hpp>             // slice_in_dim
 #include <tokamax/ops/activations.hpp>                // no_activation
 
 #include <utility>  // pair

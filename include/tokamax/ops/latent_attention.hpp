@@ -4,8 +4,8 @@
 // tested by tests/ops/latent_attention.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>      // concatenate
-#include <tokamax/ops/paged_attention.hpp>  // paged_batch
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/ops/paged_attention.hpp>     // paged_batch
 
 namespace tokamax {
 

@@ -4,9 +4,9 @@
 // tested by tests/ops/causal_conv1d.cpp
 #pragma once
 
-#include <tokamax/lax/gather.hpp>  // gather
-#include <tokamax/lax/reduce.hpp>  // max, all, any
-#include <tokamax/lax/slice.hpp>   // slice_in_dim
+#include <tokamax/lax/indexing/gather.hpp>  // gather
+#include <tokamax/lax/indexing/slice.hpp>   // slice_in_dim
+#include <tokamax/lax/reduce.hpp>           // max, all, any
 
 namespace tokamax {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tokamax/lax/elementwise/division.hpp>  // quotient
-#include <tokamax/lax/scatter.hpp>               // scatter
+#include <tokamax/lax/indexing/scatter.hpp>      // scatter
 #include <tokamax/ops/attention/paged.hpp>       // paged_attention_p
 
 namespace tokamax {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/split.hpp>        // split
-#include <tokamax/ops/activations.hpp>  // relu6, silu, softplus
-#include <tokamax/ops/softmax.hpp>      // logsumexp
+#include <tokamax/lax/shapes/split.hpp>  // split
+#include <tokamax/ops/activations.hpp>   // relu6, silu, softplus
+#include <tokamax/ops/softmax.hpp>       // logsumexp
 
 namespace tokamax {
 

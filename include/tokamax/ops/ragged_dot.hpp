@@ -6,7 +6,7 @@
 #include <tokamax/core/scope/use_implementation.hpp>  // implementation_names
 #include <tokamax/lax/cumulative.hpp>                 // cumsum
 #include <tokamax/lax/dot_general.hpp>                // dot_general
-#include <tokamax/lax/gather.hpp>                     // gather, index_in_i32
+#include <tokamax/lax/indexing/gather.hpp>            // gather, index_in_i32
 #include <tokamax/lax/reduce.hpp>                     // sum
 #include <tokamax/ops/activations.hpp>                // no_activation
 

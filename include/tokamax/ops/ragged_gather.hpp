@@ -4,7 +4,7 @@
 // tested by tests/ops/ragged_gather.cpp
 #pragma once
 
-#include <tokamax/lax/gather.hpp>  // gather, scatter_add
+#include <tokamax/lax/indexing/gather.hpp>  // gather, scatter_add
 
 namespace tokamax {
 

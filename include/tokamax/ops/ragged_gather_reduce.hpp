@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tokamax/lax/reduce.hpp>         // reduce_sum
-#include <tokamax/lax/split.hpp>          // split
+#include <tokamax/lax/shapes/split.hpp>   // split
 #include <tokamax/ops/ragged_gather.hpp>  // kept_rows, kept_indices
 
 namespace tokamax {

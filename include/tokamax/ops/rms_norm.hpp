@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/core/scope/use_implementation.hpp>  // implementation_names
-#include <tokamax/lax/transpose.hpp>                  // swapaxes
+#include <tokamax/lax/shapes/transpose.hpp>           // swapaxes
 #include <tokamax/numpy/statistics.hpp>               // mean
 
 namespace tokamax {

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <tokamax/lax/elementwise/unary.hpp>  // cos, sin, power
-#include <tokamax/lax/gather.hpp>             // index_in_i32
+#include <tokamax/lax/indexing/gather.hpp>    // index_in_i32
 #include <tokamax/lax/iota.hpp>               // iota, full
-#include <tokamax/lax/reverse.hpp>            // reverse
+#include <tokamax/lax/shapes/reverse.hpp>     // reverse
 
 namespace tokamax {
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/reduce.hpp>         // sum, exp, log, select
-#include <tokamax/lax/stop_gradient.hpp>  // the maximum is a constant shift
-#include <tokamax/lax/transpose.hpp>      // swapaxes
+#include <tokamax/lax/reduce.hpp>            // sum, exp, log, select
+#include <tokamax/lax/shapes/transpose.hpp>  // swapaxes
+#include <tokamax/lax/stop_gradient.hpp>     // the maximum is a constant shift
 
 #include <limits>  // infinity
 

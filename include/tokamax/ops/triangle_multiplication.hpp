@@ -3,12 +3,12 @@
 // umbrella: not tokamax.hpp (models of one family use it)
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>        // concatenate
-#include <tokamax/lax/split.hpp>              // split
-#include <tokamax/numpy/einsum.hpp>           // einsum
-#include <tokamax/numpy/matmul.hpp>           // matmul
-#include <tokamax/ops/gated_linear_unit.hpp>  // gated_linear_unit
-#include <tokamax/ops/layer_norm.hpp>         // layer_norm
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/lax/shapes/split.hpp>        // split
+#include <tokamax/numpy/einsum.hpp>            // einsum
+#include <tokamax/numpy/matmul.hpp>            // matmul
+#include <tokamax/ops/gated_linear_unit.hpp>   // gated_linear_unit
+#include <tokamax/ops/layer_norm.hpp>          // layer_norm
 
 namespace tokamax {
 

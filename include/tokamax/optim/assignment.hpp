@@ -4,10 +4,10 @@
 #pragma once
 
 #include <tokamax/lax/elementwise/compare.hpp>             // select
+#include <tokamax/lax/indexing/slice.hpp>                  // slice_in_dim
 #include <tokamax/lax/iota.hpp>                            // iota
 #include <tokamax/lax/reduce.hpp>                          // sum, argmin
-#include <tokamax/lax/slice.hpp>                           // slice_in_dim
-#include <tokamax/lax/transpose.hpp>                       // transpose
+#include <tokamax/lax/shapes/transpose.hpp>                // transpose
 #include <tokamax/transforms/control_flow/fori_loop.hpp>   // fori_loop
 #include <tokamax/transforms/control_flow/while_loop.hpp>  // while_loop
 

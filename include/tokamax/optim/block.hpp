@@ -4,13 +4,13 @@
 // tested by tests/optim/transforms.cpp
 #pragma once
 
-#include <tokamax/lax/elementwise/division.hpp>  // rem
-#include <tokamax/lax/reduce.hpp>                // sum
-#include <tokamax/lax/stop_gradient.hpp>         // stop_gradient
-#include <tokamax/numpy/statistics.hpp>          // mean
-#include <tokamax/optim/scale.hpp>               // times
-#include <tokamax/optim/tree.hpp>                // norm
-#include <tokamax/transforms/custom_vjp.hpp>     // custom_vjp
+#include <tokamax/lax/elementwise/division.hpp>      // rem
+#include <tokamax/lax/reduce.hpp>                    // sum
+#include <tokamax/lax/stop_gradient.hpp>             // stop_gradient
+#include <tokamax/numpy/statistics.hpp>              // mean
+#include <tokamax/optim/scale.hpp>                   // times
+#include <tokamax/optim/tree.hpp>                    // norm
+#include <tokamax/transforms/custom/custom_vjp.hpp>  // custom_vjp
 
 namespace tokamax::optim {
 

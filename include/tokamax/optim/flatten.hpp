@@ -4,9 +4,9 @@
 // tested by tests/optim/wrappers.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>  // concatenate
-#include <tokamax/lax/slice.hpp>        // slice_in_dim
-#include <tokamax/optim/tree.hpp>       // for_each_floating
+#include <tokamax/lax/indexing/slice.hpp>      // slice_in_dim
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/optim/tree.hpp>              // for_each_floating
 
 namespace tokamax::optim {
 

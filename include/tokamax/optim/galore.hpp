@@ -5,8 +5,8 @@
 #pragma once
 
 #include <tokamax/lax/elementwise/division.hpp>      // rem
-#include <tokamax/lax/slice.hpp>                     // slice_in_dim
-#include <tokamax/lax/transpose.hpp>                 // transpose
+#include <tokamax/lax/indexing/slice.hpp>            // slice_in_dim
+#include <tokamax/lax/shapes/transpose.hpp>          // transpose
 #include <tokamax/linalg/svd.hpp>                    // svd
 #include <tokamax/numpy/matmul.hpp>                  // matmul
 #include <tokamax/optim/adam.hpp>                    // scale_by_adam

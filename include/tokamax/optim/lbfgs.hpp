@@ -4,10 +4,10 @@
 // tested by tests/optim/minimize.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>    // concatenate
-#include <tokamax/lax/slice.hpp>          // slice_in_dim
-#include <tokamax/optim/line_search.hpp>  // scale_by_zoom_linesearch
-#include <tokamax/optim/scale.hpp>        // scale_by_learning_rate
+#include <tokamax/lax/indexing/slice.hpp>      // slice_in_dim
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/optim/line_search.hpp>       // scale_by_zoom_linesearch
+#include <tokamax/optim/scale.hpp>             // scale_by_learning_rate
 
 #include <vector>  // products
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/lax/reduce.hpp>                    // sum
-#include <tokamax/lax/transpose.hpp>                 // transpose
+#include <tokamax/lax/shapes/transpose.hpp>          // transpose
 #include <tokamax/numpy/statistics.hpp>              // mean
 #include <tokamax/transforms/control_flow/scan.hpp>  // scan
 #include <tokamax/transforms/eval_shape.hpp>         // eval_shape

@@ -4,11 +4,11 @@
 // tested by tests/optim/optimisers.cpp
 #pragma once
 
-#include <tokamax/lax/reduce.hpp>     // sum
-#include <tokamax/lax/transpose.hpp>  // transpose
-#include <tokamax/numpy/matmul.hpp>   // matmul
-#include <tokamax/optim/adam.hpp>     // scale_by_adam
-#include <tokamax/optim/masked.hpp>   // multi_transform
+#include <tokamax/lax/reduce.hpp>            // sum
+#include <tokamax/lax/shapes/transpose.hpp>  // transpose
+#include <tokamax/numpy/matmul.hpp>          // matmul
+#include <tokamax/optim/adam.hpp>            // scale_by_adam
+#include <tokamax/optim/masked.hpp>          // multi_transform
 
 #include <algorithm>  // max
 #include <array>      // array

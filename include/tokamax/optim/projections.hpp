@@ -3,11 +3,11 @@
 // umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>    // concatenate
-#include <tokamax/lax/cumulative.hpp>     // cumsum
-#include <tokamax/lax/sort.hpp>           // sort
-#include <tokamax/lax/stop_gradient.hpp>  // stop_gradient
-#include <tokamax/optim/tree.hpp>         // vdot, norm
+#include <tokamax/lax/cumulative.hpp>          // cumsum
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/lax/sort.hpp>                // sort
+#include <tokamax/lax/stop_gradient.hpp>       // stop_gradient
+#include <tokamax/optim/tree.hpp>              // vdot, norm
 
 namespace tokamax::optim {
 

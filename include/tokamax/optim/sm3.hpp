@@ -4,11 +4,11 @@
 // tested by tests/optim/first_order.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>  // concatenate
-#include <tokamax/lax/reduce.hpp>       // max
-#include <tokamax/lax/slice.hpp>        // slice_in_dim
-#include <tokamax/optim/moments.hpp>    // moved
-#include <tokamax/optim/scale.hpp>      // scale
+#include <tokamax/lax/indexing/slice.hpp>      // slice_in_dim
+#include <tokamax/lax/reduce.hpp>              // max
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/optim/moments.hpp>           // moved
+#include <tokamax/optim/scale.hpp>             // scale
 
 namespace tokamax::optim {
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/cumulative.hpp>       // cumsum
-#include <tokamax/lax/search_sorted.hpp>    // search_sorted
-#include <tokamax/random/randint.hpp>       // randint, permutation
-#include <tokamax/random/sample_shape.hpp>  // sample_shape
-#include <tokamax/random/samplers.hpp>      // uniform, normal
+#include <tokamax/lax/cumulative.hpp>              // cumsum
+#include <tokamax/lax/indexing/search_sorted.hpp>  // search_sorted
+#include <tokamax/random/randint.hpp>              // randint, permutation
+#include <tokamax/random/sample_shape.hpp>         // sample_shape
+#include <tokamax/random/samplers.hpp>             // uniform, normal
 
 namespace tokamax::random {
 

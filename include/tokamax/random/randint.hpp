@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/lax/elementwise/division.hpp>  // rem
-#include <tokamax/lax/slice.hpp>                 // slice_in_dim
+#include <tokamax/lax/indexing/slice.hpp>        // slice_in_dim
 #include <tokamax/lax/sort.hpp>                  // sort
 #include <tokamax/numpy/arange.hpp>              // arange
 #include <tokamax/numpy/take.hpp>                // take

@@ -4,8 +4,8 @@
 
 #include <tokamax/base/linked.hpp>              // linked
 #include <tokamax/lax/elementwise/special.hpp>  // fma, erf_inv
+#include <tokamax/lax/indexing/slice.hpp>       // slice_in_dim
 #include <tokamax/lax/reduce.hpp>               // argmax
-#include <tokamax/lax/slice.hpp>                // slice_in_dim
 #include <tokamax/numpy/clip.hpp>               // clip
 #include <tokamax/random/key.hpp>               // key, bits
 #include <tokamax/random/sample_shape.hpp>      // sample_shape, check_bounds

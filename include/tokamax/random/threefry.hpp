@@ -3,8 +3,8 @@
 #pragma once
 
 #include <tokamax/lax/elementwise/bitwise.hpp>  // xor: the meaning in smaller ops
+#include <tokamax/lax/indexing/slice.hpp>       // slice: the words of a key
 #include <tokamax/lax/iota.hpp>                 // iota: the counters
-#include <tokamax/lax/slice.hpp>                // slice: the words of a key
 
 namespace tokamax {
 

@@ -3,18 +3,18 @@
 // tested by tests/runtime/choice.cpp
 #pragma once
 
-#include <tokamax/lax/broadcast_in_dim.hpp>    // broadcast_in_dim
-#include <tokamax/lax/slice.hpp>               // slice
-#include <tokamax/lax/transpose.hpp>           // transpose
-#include <tokamax/runtime/choice.hpp>          // chosen_implementation
-#include <tokamax/runtime/traced_program.hpp>  // owned_program
+#include <tokamax/lax/indexing/slice.hpp>              // slice
+#include <tokamax/lax/shapes/broadcast_in_dim.hpp>     // broadcast_in_dim
+#include <tokamax/lax/shapes/transpose.hpp>            // transpose
+#include <tokamax/runtime/choice.hpp>                  // chosen_implementation
+#include <tokamax/runtime/program/traced_program.hpp>  // owned_program
 
 #include <algorithm>  // find, lower_bound, sort
 #include <numeric>    // gcd
 #include <vector>     // vector
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-  #include <tokamax/compiler/attribute_text.hpp>  // attributes_text
+  #include <tokamax/compiler/text/attribute_text.hpp>  // attributes_text
 
 namespace tokamax::detail {
 

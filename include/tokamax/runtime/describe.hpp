@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/compiler/print.hpp>   // to_text
-#include <tokamax/runtime/program.hpp>  // thaw, fusion
+#include <tokamax/compiler/text/print.hpp>      // to_text
+#include <tokamax/runtime/program/program.hpp>  // thaw, fusion
 
 namespace tokamax {
 

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/runtime/any_device.hpp>         // any_device
-#include <tokamax/runtime/argument_types.hpp>     // check_arguments_of
-#include <tokamax/runtime/interpreted_loops.hpp>  // executable_of
-#include <tokamax/runtime/known_arguments.hpp>    // known_while_compiling
-#include <tokamax/runtime/program.hpp>            // programs known while compiling
-#include <tokamax/runtime/static_program.hpp>     // static_program
-#include <tokamax/runtime/traced_program.hpp>     // programs traced at run time
-#include <tokamax/transforms/callable.hpp>        // callable, takes
+#include <tokamax/runtime/any_device.hpp>               // any_device
+#include <tokamax/runtime/program/argument_types.hpp>   // check_arguments_of
+#include <tokamax/runtime/program/known_arguments.hpp>  // known_while_compiling
+#include <tokamax/runtime/program/program.hpp>          // programs known while compiling
+#include <tokamax/runtime/program/static_program.hpp>   // static_program
+#include <tokamax/runtime/program/traced_program.hpp>   // programs traced at run time
+#include <tokamax/runtime/run/interpreted_loops.hpp>    // executable_of
+#include <tokamax/transforms/callable.hpp>              // callable, takes
 
 #include <array>    // array
 #include <cstdlib>  // abort

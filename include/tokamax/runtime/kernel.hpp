@@ -1,6 +1,6 @@
 // tokamax/runtime/kernel.hpp: how the kernel of an op on a device is found, and the arguments of loops.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/runtime/executable.cpp
+// tested by tests/runtime/run/executable.cpp
 #pragma once
 
 #include <tokamax/compiler/plan.hpp>          // loop_kernel, instruction
@@ -84,7 +84,7 @@ inline constexpr bool takes_views = false;
 template <const op& Op, class DerivedDevice = void>
 inline constexpr bool takes_producer = false;
 
-/// Does the kernel of an op add further operands to its result (see compiler/sums.hpp)? Specialise to true like `takes_views`.
+/// Does the kernel of an op add further operands to its result (see compiler/passes/sums.hpp)? Specialise to true like `takes_views`.
 template <const op& Op, class DerivedDevice = void>
 inline constexpr bool takes_sums = false;
 
@@ -227,11 +227,11 @@ struct kernel_table {
   /// Do kernels take producers (see `takes_producer`)? An interpreted loop gains nothing when a kernel runs it part by part:
   /// its instructions cost more than the memory that it saves. Compiled loops do gain, so static programs do not ask this.
   bool joins_loops = false;
-  /// Do loops compute values again rather than read them, when that reads no more bytes? See compiler/materialize.hpp.
+  /// Do loops compute values again rather than read them, when that reads no more bytes? See compiler/passes/materialize.hpp.
   bool computes_again = false;
   /// Do kernels take sums (see `takes_sums`)?
   bool joins_sums = false;
-  /// Does the code of the device run several loops at once? See compiler/group.hpp.
+  /// Does the code of the device run several loops at once? See compiler/passes/group.hpp.
   bool groups_loops = false;
   /// Makes what the device needs to run a plan; null if that is nothing.
   std::shared_ptr<const device_code> (*make_code)(const plan_view&) = nullptr;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/compiled_once.hpp>      // TOKAMAX_COMPILED_ONCE
-#include <tokamax/runtime/traced_program.hpp>  // owned_program
+#include <tokamax/base/compiled_once.hpp>              // TOKAMAX_COMPILED_ONCE
+#include <tokamax/runtime/program/traced_program.hpp>  // owned_program
 
 #include <string>  // string
 #include <vector>  // vector
@@ -37,8 +37,8 @@ std::vector<program_stage> passes_of(const F& f, const Device&, const Args&... a
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 
-  #include <tokamax/compiler/draw.hpp>   // to_dot
-  #include <tokamax/compiler/print.hpp>  // to_text
+  #include <tokamax/compiler/text/draw.hpp>   // to_dot
+  #include <tokamax/compiler/text/print.hpp>  // to_text
 
 namespace tokamax {
 namespace detail {

@@ -3,9 +3,9 @@
 // tested by tests/runtime/eager.cpp
 #pragma once
 
-#include <tokamax/core/context.hpp>             // current_context
-#include <tokamax/runtime/composed_kernel.hpp>  // how calls are chosen
-#include <tokamax/runtime/traced_program.hpp>   // owned_program
+#include <tokamax/core/context.hpp>                    // current_context
+#include <tokamax/runtime/composed_kernel.hpp>         // how calls are chosen
+#include <tokamax/runtime/program/traced_program.hpp>  // owned_program
 
 #include <algorithm>  // for_each
 

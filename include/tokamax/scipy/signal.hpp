@@ -3,9 +3,9 @@
 // tested by tests/scipy/signal.cpp
 #pragma once
 
-#include <tokamax/lax/reverse.hpp>       // reverse
-#include <tokamax/lax/windows/conv.hpp>  // conv_general_dilated
-#include <tokamax/numpy/statistics.hpp>  // mean
+#include <tokamax/lax/shapes/reverse.hpp>  // reverse
+#include <tokamax/lax/windows/conv.hpp>    // conv_general_dilated
+#include <tokamax/numpy/statistics.hpp>    // mean
 
 namespace tokamax::scipy::signal {
 

@@ -5,7 +5,7 @@
 // tested by tests/text/chat_template.cpp
 #pragma once
 
-#include <tokamax/base/file.hpp>               // read_file
+#include <tokamax/base/system/file.hpp>        // read_file
 #include <tokamax/text/gguf.hpp>               // gguf_metadata
 #include <tokamax/text/jinja/check_names.hpp>  // check_names
 #include <tokamax/text/jinja/evaluator.hpp>    // evaluator

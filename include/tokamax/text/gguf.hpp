@@ -4,8 +4,8 @@
 // tested by tests/text/tokenizer.cpp
 #pragma once
 
-#include <tokamax/base/file.hpp>  // input_file
-#include <tokamax/text/utf8.hpp>  // valid_utf8
+#include <tokamax/base/system/file.hpp>  // input_file
+#include <tokamax/text/utf8.hpp>         // valid_utf8
 
 #include <array>    // array
 #include <bit>      // bit_cast

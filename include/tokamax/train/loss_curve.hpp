@@ -3,7 +3,7 @@
 // umbrella: no (what a run prints and writes; programs that do so include this header)
 #pragma once
 
-#include <tokamax/base/file.hpp>  // replace_file
+#include <tokamax/base/system/file.hpp>  // replace_file
 
 #include <fmt/format.h>  // format
 

@@ -3,7 +3,7 @@
 // umbrella: no (what a run prints and writes; programs that do so include this header)
 #pragma once
 
-#include <tokamax/base/folder.hpp>  // replace_file, output_file
+#include <tokamax/base/system/folder.hpp>  // replace_file, output_file
 
 #include <algorithm>         // min
 #include <charconv>          // from_chars

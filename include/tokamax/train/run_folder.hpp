@@ -3,8 +3,8 @@
 // umbrella: no (what a run prints and writes; programs that do so include this header)
 #pragma once
 
-#include <tokamax/base/file_lock.hpp>  // file_lock
-#include <tokamax/base/folder.hpp>     // make_folders
+#include <tokamax/base/system/file_lock.hpp>  // file_lock
+#include <tokamax/base/system/folder.hpp>     // make_folders
 
 #include <optional>  // optional
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/core/trace.hpp>       // leaves
-#include <tokamax/lax/concatenate.hpp>  // concatenate
-#include <tokamax/lax/reverse.hpp>      // reverse
-#include <tokamax/lax/slice.hpp>        // slice_in_dim
+#include <tokamax/core/trace.hpp>              // leaves
+#include <tokamax/lax/indexing/slice.hpp>      // slice_in_dim
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/lax/shapes/reverse.hpp>      // reverse
 
 namespace tokamax {
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/fixed_string.hpp>      // fixed_string
-#include <tokamax/core/kernel_arguments.hpp>  // kernel_arguments
-#include <tokamax/lax/concatenate.hpp>        // stack
-#include <tokamax/lax/index.hpp>              // x[i]
-#include <tokamax/transforms/body.hpp>        // for its users: stacked_type
+#include <tokamax/base/fixed_string.hpp>       // fixed_string
+#include <tokamax/core/kernel_arguments.hpp>   // kernel_arguments
+#include <tokamax/lax/indexing/index.hpp>      // x[i]
+#include <tokamax/lax/shapes/concatenate.hpp>  // stack
+#include <tokamax/transforms/body.hpp>         // for its users: stacked_type
 
 #include <string_view>  // string_view
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>   // concatenate
-#include <tokamax/lax/gather.hpp>        // gather: the entry's own row
-#include <tokamax/lax/transpose.hpp>     // swapaxes
-#include <tokamax/numpy/statistics.hpp>  // sum, mean, max, min
-#include <tokamax/transforms/vmap.hpp>   // axis_name
+#include <tokamax/lax/indexing/gather.hpp>     // gather: the entry's own row
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/lax/shapes/transpose.hpp>    // swapaxes
+#include <tokamax/numpy/statistics.hpp>        // sum, mean, max, min
+#include <tokamax/transforms/vmap.hpp>         // axis_name
 
 namespace tokamax {
 

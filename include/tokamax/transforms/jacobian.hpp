@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/base/tree/tree_like.hpp>        // tree_map to other leaves
-#include <tokamax/lax/transpose.hpp>              // transpose
+#include <tokamax/lax/shapes/transpose.hpp>       // transpose
 #include <tokamax/numpy/arange.hpp>               // eye
 #include <tokamax/transforms/arguments.hpp>       // has_aux
 #include <tokamax/transforms/passes/batch.hpp>    // batch

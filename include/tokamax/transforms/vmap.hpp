@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tokamax/core/trace.hpp>               // in_trace
-#include <tokamax/lax/transpose.hpp>            // move the batch axis
+#include <tokamax/lax/shapes/transpose.hpp>     // move the batch axis
 #include <tokamax/transforms/callable.hpp>      // callable, takes
 #include <tokamax/transforms/passes/batch.hpp>  // batch
 

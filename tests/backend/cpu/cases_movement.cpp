@@ -1,9 +1,9 @@
 // tests/backend/cpu/cases_movement.cpp: ops that move elements keep the bits of all of them, in every dtype.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/indexing/gather.hpp>
+#include <tokamax/lax/indexing/slice.hpp>
 #include <tokamax/lax/pack_int4.hpp>
-#include <tokamax/lax/reverse.hpp>
-#include <tokamax/lax/slice.hpp>
+#include <tokamax/lax/shapes/reverse.hpp>
 #include <tokamax/random/threefry.hpp>
 
 #include "cases.hpp"

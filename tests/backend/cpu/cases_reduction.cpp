@@ -4,8 +4,8 @@
 #include <tokamax/transforms/control_flow/cond.hpp>
 #include <tokamax/transforms/control_flow/scan.hpp>
 #include <tokamax/transforms/control_flow/while_loop.hpp>
-#include <tokamax/transforms/custom_jvp.hpp>
-#include <tokamax/transforms/custom_vjp.hpp>
+#include <tokamax/transforms/custom/custom_jvp.hpp>
+#include <tokamax/transforms/custom/custom_vjp.hpp>
 #include <tokamax/transforms/remat.hpp>
 
 #include "cases.hpp"

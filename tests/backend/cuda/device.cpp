@@ -1,7 +1,7 @@
 // tests/backend/cuda/device.cpp: programs on a GPU give what the CPU gives. Without a GPU they say by name what is missing.
 #include <tokamax/backend/cuda.hpp>
-#include <tokamax/backend/cuda/cublas_lt.hpp>
-#include <tokamax/backend/cuda/cudnn.hpp>
+#include <tokamax/backend/cuda/libraries/cublas_lt.hpp>
+#include <tokamax/backend/cuda/libraries/cudnn.hpp>
 
 #include <tokamax/tokamax.hpp>
 

@@ -1,6 +1,6 @@
 // tests/backend/cuda/parts.cpp: gradients of attention are written into the gradient of the projection that they are parts of, and
 // results of attention in the order of axes that a program returns.
-#include <tokamax/compiler/parts.hpp>
+#include <tokamax/compiler/passes/parts.hpp>
 
 #include <tokamax/backend/cuda.hpp>
 #include <tokamax/tokamax.hpp>

@@ -1,6 +1,6 @@
 // tests/backend/cuda/peers.cpp: copies between GPUs, on GPUs that are not there: without the host, in the right order, by parts, and
 // every call that can fail.
-#include <tokamax/backend/cuda/instance.hpp>
+#include <tokamax/backend/cuda/run/instance.hpp>
 
 #include <tokamax/backend/cuda.hpp>
 #include <tokamax/backend/far.hpp>

@@ -1,7 +1,7 @@
 // tests/backend/cuda/plan.cpp: what a training step of GPT-2 takes on a GPU by its plan: memory, and the bytes that loops move.
 #include <tokamax/backend/cuda.hpp>
+#include <tokamax/backend/cuda/driver/nvrtc.hpp>
 #include <tokamax/backend/cuda/loops.hpp>
-#include <tokamax/backend/cuda/nvrtc.hpp>
 
 #include <tokamax/tokamax.hpp>
 

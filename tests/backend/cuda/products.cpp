@@ -1,9 +1,9 @@
 // tests/backend/cuda/products.cpp: products with what is added to them, as one step: which sums become one, and their values,
 // by kernels of our own and by a library that is not there.
-#include <tokamax/compiler/sums.hpp>
+#include <tokamax/compiler/passes/sums.hpp>
 
 #include <tokamax/backend/cuda.hpp>
-#include <tokamax/backend/cuda/cublas_lt.hpp>
+#include <tokamax/backend/cuda/libraries/cublas_lt.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <cmath>

@@ -1,13 +1,13 @@
 // tests/backend/cuda/row_kernels.cpp: norms, cross entropy and attention on a GPU give what the CPU gives; their text compiles.
 #include <tokamax/backend/cuda.hpp>
-#include <tokamax/backend/cuda/attention_library.hpp>
-#include <tokamax/backend/cuda/cudnn.hpp>
+#include <tokamax/backend/cuda/driver/nvrtc.hpp>
 #include <tokamax/backend/cuda/kernels/attention.hpp>
 #include <tokamax/backend/cuda/kernels/cross_entropy.hpp>
 #include <tokamax/backend/cuda/kernels/norm.hpp>
 #include <tokamax/backend/cuda/kernels/rotary_embedding.hpp>
 #include <tokamax/backend/cuda/kernels/softmax.hpp>
-#include <tokamax/backend/cuda/nvrtc.hpp>
+#include <tokamax/backend/cuda/libraries/attention_library.hpp>
+#include <tokamax/backend/cuda/libraries/cudnn.hpp>
 
 #include <tokamax/tokamax.hpp>
 

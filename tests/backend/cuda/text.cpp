@@ -1,7 +1,7 @@
 // tests/backend/cuda/text.cpp: all device text compiles for all architectures, where NVRTC is found. No GPU is needed.
 #include <tokamax/backend/cuda.hpp>
+#include <tokamax/backend/cuda/driver/nvrtc.hpp>
 #include <tokamax/backend/cuda/loops.hpp>
-#include <tokamax/backend/cuda/nvrtc.hpp>
 #include <tokamax/backend/cuda/text/condition.hpp>
 #include <tokamax/backend/cuda/text/conv.hpp>
 #include <tokamax/backend/cuda/text/copy.hpp>

@@ -18,7 +18,7 @@ namespace sys = tokamax::systolic_backend;
 using sys::dataflow;
 
 TEST_CASE("SCALE-Sim v3's own reports", "[systolic]") {
-  std::ifstream file(TOKAMAX_ROOT "/tests/data/scalesim.txt");
+  std::ifstream file(TOKAMAX_ROOT "/tests/golden/scalesim.txt");
   int rows = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;

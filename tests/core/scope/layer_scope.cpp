@@ -3,7 +3,7 @@
 #include <tokamax/core/scope/layer_scope.hpp>
 
 #include <tokamax/backend/far.hpp>
-#include <tokamax/compiler/print.hpp>
+#include <tokamax/compiler/text/print.hpp>
 #include <tokamax/models/gpt.hpp>
 #include <tokamax/nn.hpp>
 #include <tokamax/profile/timeline.hpp>

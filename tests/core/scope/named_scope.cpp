@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/core/scope/named_scope.hpp>
 
-#include <tokamax/base/file.hpp>
+#include <tokamax/base/system/file.hpp>
 #include <tokamax/checkpoint/json.hpp>
-#include <tokamax/compiler/parse.hpp>
-#include <tokamax/compiler/print.hpp>
+#include <tokamax/compiler/text/parse.hpp>
+#include <tokamax/compiler/text/print.hpp>
 #include <tokamax/profile/timeline.hpp>
 #include <tokamax/runtime/describe.hpp>
 #include <tokamax/tokamax.hpp>

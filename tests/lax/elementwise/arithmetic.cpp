@@ -86,7 +86,7 @@ TEST_CASE("i8 in loops of every length, and folded") {
 }
 
 TEST_CASE("result dtypes are those of JAX") {
-  std::ifstream file(std::string(TOKAMAX_ROOT) + "/tests/data/promotion.txt");
+  std::ifstream file(std::string(TOKAMAX_ROOT) + "/tests/golden/promotion.txt");
   REQUIRE(file.good());
   const auto known = [](const std::string& s, array& a) {
     const auto typed = [&](dtype t) { a = array(array_type{t, false, {}}); };

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/lax/elementwise/mulhi.hpp>
 #include <tokamax/lax/elementwise/rounding.hpp>
-#include <tokamax/lax/top_k.hpp>
+#include <tokamax/lax/indexing/top_k.hpp>
 #include <tokamax/lax/windows/patches.hpp>
 #include <tokamax/lax/windows/reduce_window.hpp>
 #include <tokamax/lax/windows/window_shapes.hpp>

@@ -1,7 +1,7 @@
 // tests/ops/attention/attention.cpp: the cases of tokamax's attention tests, as rows of data for programs traced at run time.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
-#include <tokamax/lax/concatenate.hpp>
+#include <tokamax/lax/shapes/concatenate.hpp>
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/eval_shape.hpp>

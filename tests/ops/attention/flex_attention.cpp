@@ -1,7 +1,7 @@
 // tests/ops/attention/flex_attention.cpp: attention with score and mask functions is attention with the arrays they make.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
-#include <tokamax/lax/gather.hpp>
+#include <tokamax/lax/indexing/gather.hpp>
 #include <tokamax/ops/attention.hpp>
 #include <tokamax/ops/attention/flex_attention.hpp>
 #include <tokamax/runtime/jit.hpp>

@@ -1,7 +1,7 @@
 // tests/ops/attention/mask.cpp: masks of attention as booleans, and their intersections.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
-#include <tokamax/lax/concatenate.hpp>
+#include <tokamax/lax/shapes/concatenate.hpp>
 #include <tokamax/ops/attention/mask.hpp>
 
 #include "support/contains.hpp"

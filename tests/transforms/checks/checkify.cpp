@@ -8,7 +8,7 @@
 #include <tokamax/transforms/control_flow/cond.hpp>
 #include <tokamax/transforms/control_flow/scan.hpp>
 #include <tokamax/transforms/control_flow/while_loop.hpp>
-#include <tokamax/transforms/custom_jvp.hpp>
+#include <tokamax/transforms/custom/custom_jvp.hpp>
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/remat.hpp>
 #include <tokamax/transforms/vmap.hpp>

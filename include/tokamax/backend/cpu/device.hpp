@@ -1,9 +1,9 @@
 // tokamax/backend/cpu/device.hpp: the processor as a device, and the tag that CPU kernels are overloaded on.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/runtime/program_run.cpp
+// tested by tests/runtime/run/program_run.cpp
 #pragma once
 
-#include <tokamax/runtime/executable.hpp>  // loop_function
+#include <tokamax/runtime/run/executable.hpp>  // loop_function
 
 #include <string_view>  // string_view
 

@@ -4,7 +4,7 @@
 // tested by tests/backend/cuda/device.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/instance.hpp>      // instance
+#include <tokamax/backend/cuda/run/instance.hpp>  // instance
 #include <tokamax/backend/cuda/text/numbers.hpp>  // numbers
 #include <tokamax/core/kernel_arguments.hpp>      // kernel_arguments
 

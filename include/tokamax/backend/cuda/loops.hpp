@@ -7,7 +7,7 @@
 #include <tokamax/backend/cuda/launch.hpp>      // ceil_div, kernel_record, joined
 #include <tokamax/backend/cuda/text/lanes.hpp>  // lanes
 #include <tokamax/backend/cuda/text/loop.hpp>   // loop
-#include <tokamax/compiler/loop_text.hpp>       // loops_to_cpp
+#include <tokamax/compiler/text/loop_text.hpp>  // loops_to_cpp
 
 #include <algorithm>  // any_of
 #include <atomic>     // atomic

@@ -1,10 +1,10 @@
 // tokamax/backend/cuda/precompile.hpp: a program that runs without a GPU and only compiles the code that GPUs will need.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: in the map only (the library of the GPU backend includes it)
-// tested by tests/backend/cuda/code_cache.cpp
+// tested by tests/backend/cuda/driver/code_cache.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/connection.hpp>  // connection
+#include <tokamax/backend/cuda/driver/connection.hpp>  // connection
 
 #include <sys/mman.h>  // mmap
 

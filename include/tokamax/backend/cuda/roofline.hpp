@@ -1,7 +1,7 @@
 // tokamax/backend/cuda/roofline.hpp: measures the limits of a GPU.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (programs that print profiles include it)
-// tested by tests/backend/cuda/device_clock.cpp
+// tested by tests/backend/cuda/run/device_clock.cpp
 #pragma once
 
 #include <tokamax/lax/iota.hpp>            // full

@@ -8,8 +8,8 @@
 #include <tokamax/backend/systolic/fastest_blocks.hpp>         // fastest_stream, fastest_product
 #include <tokamax/backend/systolic/kernel_grid.hpp>            // kernel_program
 #include <tokamax/backend/systolic/report/program_report.hpp>  // program_report
-#include <tokamax/compiler/fuse.hpp>                           // fusion
-#include <tokamax/compiler/lower.hpp>                          // lower
+#include <tokamax/compiler/passes/fuse.hpp>                    // fusion
+#include <tokamax/compiler/passes/lower.hpp>                   // lower
 
 #include <map>      // map
 #include <string>   // string

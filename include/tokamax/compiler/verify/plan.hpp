@@ -7,7 +7,7 @@
 
 #if defined(TOKAMAX_COMPILED_ONCE)
 
-  #include <tokamax/compiler/memory.hpp>         // for its users: assign_arenas
+  #include <tokamax/compiler/passes/memory.hpp>  // for its users: assign_arenas
   #include <tokamax/compiler/verify/memory.hpp>  // region_memory
   #include <tokamax/compiler/verify/tables.hpp>  // plan_tables
 

@@ -1,6 +1,6 @@
 // tokamax/core/graph/composed.hpp: the meaning of a call in smaller ops, as a graph.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/compiler/lower.cpp
+// tested by tests/compiler/passes/lower.cpp
 #pragma once
 
 #include <tokamax/core/trace.hpp>  // ambient_trace

@@ -1,7 +1,7 @@
 // tokamax/core/memory/fork_mutexes.hpp: mutexes that a child made by fork() finds free, and what they guard whole.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (headers that guard tables use it)
-// tested by tests/runtime/traced_program.cpp
+// tested by tests/runtime/program/traced_program.cpp
 #pragma once
 
 #include <tokamax/base/compiled_once.hpp>  // TOKAMAX_COMPILED_ONCE

@@ -4,10 +4,10 @@
 // umbrella: no (programs that use this kernel include it)
 #pragma once
 
-#include <tokamax/kernel/ops/matmul.hpp>      // blocks_of
-#include <tokamax/lax/reduce.hpp>             // max, sum
-#include <tokamax/lax/transpose.hpp>          // swapaxes
-#include <tokamax/transforms/custom_vjp.hpp>  // custom_vjp
+#include <tokamax/kernel/ops/matmul.hpp>             // blocks_of
+#include <tokamax/lax/reduce.hpp>                    // max, sum
+#include <tokamax/lax/shapes/transpose.hpp>          // swapaxes
+#include <tokamax/transforms/custom/custom_vjp.hpp>  // custom_vjp
 
 namespace tokamax::kernel_ops {
 

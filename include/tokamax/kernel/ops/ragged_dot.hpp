@@ -4,11 +4,11 @@
 // umbrella: no (programs that use this kernel include it)
 #pragma once
 
-#include <tokamax/kernel/ops/matmul.hpp>  // matmul_options
-#include <tokamax/lax/concatenate.hpp>    // concatenate
-#include <tokamax/lax/cumulative.hpp>     // cumsum
-#include <tokamax/lax/reduce.hpp>         // sum
-#include <tokamax/numpy/take.hpp>         // take
+#include <tokamax/kernel/ops/matmul.hpp>       // matmul_options
+#include <tokamax/lax/cumulative.hpp>          // cumsum
+#include <tokamax/lax/reduce.hpp>              // sum
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/numpy/take.hpp>              // take
 
 namespace tokamax::kernel_ops {
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/linked.hpp>           // linked
-#include <tokamax/core/bind.hpp>             // constant_p, constant_bits, sharing_of
-#include <tokamax/lax/broadcast_in_dim.hpp>  // broadcast_in_dim
-#include <tokamax/lax/convert.hpp>           // convert_element_type
+#include <tokamax/base/linked.hpp>                  // linked
+#include <tokamax/core/bind.hpp>                    // constant_p, constant_bits, sharing_of
+#include <tokamax/lax/convert.hpp>                  // convert_element_type
+#include <tokamax/lax/shapes/broadcast_in_dim.hpp>  // broadcast_in_dim
 
 namespace tokamax {
 

@@ -3,10 +3,10 @@
 // umbrella: no (a program of transforms includes it)
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>        // concatenate
-#include <tokamax/lax/fourier/transform.hpp>  // rfft_p
-#include <tokamax/lax/reverse.hpp>            // reverse
-#include <tokamax/lax/slice.hpp>              // slice_in_dim
+#include <tokamax/lax/fourier/transform.hpp>   // rfft_p
+#include <tokamax/lax/indexing/slice.hpp>      // slice_in_dim
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/lax/shapes/reverse.hpp>      // reverse
 
 namespace tokamax {
 

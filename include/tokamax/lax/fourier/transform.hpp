@@ -3,13 +3,13 @@
 // tested by tests/lax/fourier/transform.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>            // concatenate
 #include <tokamax/lax/dot_general.hpp>            // dot_general
 #include <tokamax/lax/elementwise/division.hpp>   // rem
 #include <tokamax/lax/fourier/complex_parts.hpp>  // complex_parts
-#include <tokamax/lax/reverse.hpp>                // reverse
-#include <tokamax/lax/slice.hpp>                  // pad, slice_in_dim
-#include <tokamax/lax/transpose.hpp>              // swapaxes
+#include <tokamax/lax/indexing/slice.hpp>         // pad, slice_in_dim
+#include <tokamax/lax/shapes/concatenate.hpp>     // concatenate
+#include <tokamax/lax/shapes/reverse.hpp>         // reverse
+#include <tokamax/lax/shapes/transpose.hpp>       // swapaxes
 
 namespace tokamax {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <tokamax/lax/elementwise/arithmetic.hpp>  // +
-#include <tokamax/lax/reverse.hpp>                 // reverse
-#include <tokamax/lax/transpose.hpp>               // transpose
+#include <tokamax/lax/shapes/reverse.hpp>          // reverse
+#include <tokamax/lax/shapes/transpose.hpp>        // transpose
 
 namespace tokamax {
 

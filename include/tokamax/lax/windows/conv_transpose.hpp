@@ -3,9 +3,9 @@
 // umbrella: no (models that enlarge images include it)
 #pragma once
 
-#include <tokamax/lax/reverse.hpp>       // reverse
-#include <tokamax/lax/transpose.hpp>     // swapaxes
-#include <tokamax/lax/windows/conv.hpp>  // conv_general_dilated
+#include <tokamax/lax/shapes/reverse.hpp>    // reverse
+#include <tokamax/lax/shapes/transpose.hpp>  // swapaxes
+#include <tokamax/lax/windows/conv.hpp>      // conv_general_dilated
 
 namespace tokamax {
 

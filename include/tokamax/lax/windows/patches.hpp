@@ -3,10 +3,10 @@
 // umbrella: no (who needs the parts themselves includes it)
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>   // stack
-#include <tokamax/lax/dot_general.hpp>   // dot_general
-#include <tokamax/lax/slice.hpp>         // slice, pad
-#include <tokamax/lax/windows/conv.hpp>  // conv_options
+#include <tokamax/lax/dot_general.hpp>         // dot_general
+#include <tokamax/lax/indexing/slice.hpp>      // slice, pad
+#include <tokamax/lax/shapes/concatenate.hpp>  // stack
+#include <tokamax/lax/windows/conv.hpp>        // conv_options
 
 namespace tokamax {
 

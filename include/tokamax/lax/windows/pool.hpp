@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/slice.hpp>         // slice, pad
-#include <tokamax/lax/windows/conv.hpp>  // padding
+#include <tokamax/lax/indexing/slice.hpp>  // slice, pad
+#include <tokamax/lax/windows/conv.hpp>    // padding
 
 #include <limits>  // infinity
 

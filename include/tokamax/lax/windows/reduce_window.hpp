@@ -4,10 +4,10 @@
 #pragma once
 
 #include <tokamax/core/trace.hpp>               // trace_into
-#include <tokamax/lax/concatenate.hpp>          // concatenate
 #include <tokamax/lax/elementwise/bitwise.hpp>  // bitwise_xor
+#include <tokamax/lax/indexing/slice.hpp>       // slice, pad
 #include <tokamax/lax/reduce.hpp>               // reduce_max_p, reduce_min_p, reduce_and_p
-#include <tokamax/lax/slice.hpp>                // slice, pad
+#include <tokamax/lax/shapes/concatenate.hpp>   // concatenate
 
 namespace tokamax {
 

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <tokamax/core/arrays_of.hpp>           // arrays_of
-#include <tokamax/lax/concatenate.hpp>          // concatenate, pad
+#include <tokamax/lax/indexing/scatter.hpp>     // scatter
 #include <tokamax/lax/reduce.hpp>               // sum
-#include <tokamax/lax/reverse.hpp>              // reverse
-#include <tokamax/lax/scatter.hpp>              // scatter
+#include <tokamax/lax/shapes/concatenate.hpp>   // concatenate, pad
+#include <tokamax/lax/shapes/reverse.hpp>       // reverse
 #include <tokamax/numpy/arange.hpp>             // index_list_of
 #include <tokamax/numpy/manipulation/axes.hpp>  // moveaxis
 #include <tokamax/numpy/take.hpp>               // take

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/core/arrays_of.hpp>                 // arrays_of
-#include <tokamax/lax/concatenate.hpp>                // concatenate
+#include <tokamax/lax/shapes/concatenate.hpp>         // concatenate
 #include <tokamax/numpy/arange.hpp>                   // arange
 #include <tokamax/numpy/elementwise/exponential.hpp>  // log10
 #include <tokamax/numpy/elementwise/predicates.hpp>   // operand_pair

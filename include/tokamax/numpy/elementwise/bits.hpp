@@ -3,10 +3,10 @@
 // tested by tests/numpy/elementwise.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>          // pad
 #include <tokamax/lax/elementwise/bitwise.hpp>  // shift_left_p, shift_right_arithmetic_p, bitwise_and
 #include <tokamax/lax/reduce.hpp>               // sum
-#include <tokamax/lax/transpose.hpp>            // swapaxes
+#include <tokamax/lax/shapes/concatenate.hpp>   // pad
+#include <tokamax/lax/shapes/transpose.hpp>     // swapaxes
 #include <tokamax/numpy/floor_divide.hpp>       // dividends
 
 namespace tokamax {

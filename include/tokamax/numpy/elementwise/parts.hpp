@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/core/arrays_of.hpp>                // arrays_of
-#include <tokamax/lax/gather.hpp>                    // integers_in_i32
+#include <tokamax/lax/indexing/gather.hpp>           // integers_in_i32
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan, signbit
 
 namespace tokamax {

@@ -3,10 +3,10 @@
 // tested by tests/numpy/elementwise.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>                // concatenate
 #include <tokamax/lax/cumulative.hpp>                 // cumsum
 #include <tokamax/lax/elementwise/hyperbolic.hpp>     // asinh, acosh, atanh
 #include <tokamax/lax/elementwise/trigonometric.hpp>  // asin, acos, atan, atan2
+#include <tokamax/lax/shapes/concatenate.hpp>         // concatenate
 #include <tokamax/numpy/floor_divide.hpp>             // remainder
 #include <tokamax/numpy/reductions/cumulative.hpp>    // diff
 

@@ -3,7 +3,7 @@
 // tested by tests/numpy/indexing.cpp
 #pragma once
 
-#include <tokamax/lax/scatter.hpp>                   // scatter
+#include <tokamax/lax/indexing/scatter.hpp>          // scatter
 #include <tokamax/lax/sort.hpp>                      // sort
 #include <tokamax/lax/stop_gradient.hpp>             // stop_gradient
 #include <tokamax/numpy/elementwise/predicates.hpp>  // not_a_number

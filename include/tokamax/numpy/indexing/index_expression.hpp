@@ -3,7 +3,7 @@
 // tested by tests/numpy/indexing.cpp
 #pragma once
 
-#include <tokamax/lax/index.hpp>              // range
+#include <tokamax/lax/indexing/index.hpp>     // range
 #include <tokamax/numpy/sorting/nonzero.hpp>  // nonzero: masks
 
 namespace tokamax {

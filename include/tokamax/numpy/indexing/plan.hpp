@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/core/context.hpp>                     // current_context
-#include <tokamax/lax/reverse.hpp>                      // for its users: reverse
+#include <tokamax/lax/shapes/reverse.hpp>               // for its users: reverse
 #include <tokamax/numpy/indexing/index_expression.hpp>  // index_expression
 
 #include <limits>  // numeric_limits

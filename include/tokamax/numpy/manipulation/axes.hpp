@@ -5,7 +5,7 @@
 
 #include <tokamax/core/arrays_of.hpp>               // arrays_of
 #include <tokamax/lax/elementwise/elementwise.hpp>  // broadcast_to
-#include <tokamax/lax/transpose.hpp>                // transpose
+#include <tokamax/lax/shapes/transpose.hpp>         // transpose
 
 namespace tokamax {
 

@@ -3,8 +3,8 @@
 // tested by tests/numpy/manipulation.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>          // concatenate
-#include <tokamax/lax/reverse.hpp>              // reverse
+#include <tokamax/lax/shapes/concatenate.hpp>   // concatenate
+#include <tokamax/lax/shapes/reverse.hpp>       // reverse
 #include <tokamax/numpy/floor_divide.hpp>       // remainder
 #include <tokamax/numpy/manipulation/axes.hpp>  // checked_axes, ravel
 #include <tokamax/numpy/take.hpp>               // take

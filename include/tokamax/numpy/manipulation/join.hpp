@@ -3,8 +3,8 @@
 // tested by tests/numpy/manipulation.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>          // concatenate
-#include <tokamax/lax/split.hpp>                // split
+#include <tokamax/lax/shapes/concatenate.hpp>   // concatenate
+#include <tokamax/lax/shapes/split.hpp>         // split
 #include <tokamax/numpy/manipulation/axes.hpp>  // atleast_2d
 
 namespace tokamax {

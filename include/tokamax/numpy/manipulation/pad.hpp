@@ -3,12 +3,12 @@
 // tested by tests/numpy/manipulation.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>   // concatenate
-#include <tokamax/lax/reverse.hpp>       // reverse
-#include <tokamax/lax/slice.hpp>         // pad
-#include <tokamax/numpy/arange.hpp>      // index_list_of
-#include <tokamax/numpy/statistics.hpp>  // mean
-#include <tokamax/numpy/take.hpp>        // take
+#include <tokamax/lax/indexing/slice.hpp>      // pad
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/lax/shapes/reverse.hpp>      // reverse
+#include <tokamax/numpy/arange.hpp>            // index_list_of
+#include <tokamax/numpy/statistics.hpp>        // mean
+#include <tokamax/numpy/take.hpp>              // take
 
 namespace tokamax {
 

@@ -3,10 +3,10 @@
 // tested by tests/numpy/manipulation.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>          // concatenate
 #include <tokamax/lax/cumulative.hpp>           // cumsum
-#include <tokamax/lax/gather.hpp>               // scatter_add
-#include <tokamax/lax/slice.hpp>                // slice_in_dim
+#include <tokamax/lax/indexing/gather.hpp>      // scatter_add
+#include <tokamax/lax/indexing/slice.hpp>       // slice_in_dim
+#include <tokamax/lax/shapes/concatenate.hpp>   // concatenate
 #include <tokamax/numpy/manipulation/axes.hpp>  // ravel
 #include <tokamax/numpy/take.hpp>               // take
 

@@ -3,8 +3,8 @@
 // tested by tests/numpy/reductions.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>               // concatenate
 #include <tokamax/lax/cumulative.hpp>                // cumsum
+#include <tokamax/lax/shapes/concatenate.hpp>        // concatenate
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
 #include <tokamax/numpy/manipulation/axes.hpp>       // ravel
 

@@ -3,8 +3,8 @@
 // tested by tests/numpy/reductions.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>   // concatenate, slice_in_dim
-#include <tokamax/numpy/statistics.hpp>  // mean, var
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate, slice_in_dim
+#include <tokamax/numpy/statistics.hpp>        // mean, var
 
 namespace tokamax {
 

@@ -4,7 +4,7 @@
 // tested by tests/numpy/reductions.cpp
 #pragma once
 
-#include <tokamax/lax/slice.hpp>                     // slice_in_dim
+#include <tokamax/lax/indexing/slice.hpp>            // slice_in_dim
 #include <tokamax/lax/sort.hpp>                      // sort
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
 #include <tokamax/numpy/manipulation/axes.hpp>       // squeeze

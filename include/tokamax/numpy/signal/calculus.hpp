@@ -4,10 +4,10 @@
 // tested by tests/numpy/signal.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>              // concatenate
-#include <tokamax/lax/reverse.hpp>                  // reverse
-#include <tokamax/lax/slice.hpp>                    // pad, slice_in_dim
-#include <tokamax/lax/transpose.hpp>                // swapaxes
+#include <tokamax/lax/indexing/slice.hpp>           // pad, slice_in_dim
+#include <tokamax/lax/shapes/concatenate.hpp>       // concatenate
+#include <tokamax/lax/shapes/reverse.hpp>           // reverse
+#include <tokamax/lax/shapes/transpose.hpp>         // swapaxes
 #include <tokamax/lax/windows/conv.hpp>             // conv_general_dilated
 #include <tokamax/numpy/floor_divide.hpp>           // remainder
 #include <tokamax/numpy/reductions/cumulative.hpp>  // diff

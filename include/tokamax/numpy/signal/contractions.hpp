@@ -4,7 +4,7 @@
 // tested by tests/numpy/signal.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>               // stack
+#include <tokamax/lax/shapes/concatenate.hpp>        // stack
 #include <tokamax/numpy/elementwise/arithmetic.hpp>  // multiply
 #include <tokamax/numpy/manipulation/axes.hpp>       // moveaxis, ravel
 #include <tokamax/numpy/matmul.hpp>                  // matmul

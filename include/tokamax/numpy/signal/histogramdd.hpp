@@ -4,7 +4,7 @@
 // tested by tests/numpy/signal.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>              // stack
+#include <tokamax/lax/shapes/concatenate.hpp>       // stack
 #include <tokamax/numpy/indexing/choose.hpp>        // ravel_multi_index
 #include <tokamax/numpy/reductions/cumulative.hpp>  // diff
 #include <tokamax/numpy/signal/histogram.hpp>       // histogram_bin_edges, bincount

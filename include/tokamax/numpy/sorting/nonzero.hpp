@@ -4,12 +4,12 @@
 // tested by tests/numpy/sorting.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>           // stack
-#include <tokamax/lax/elementwise/division.hpp>  // quotient, rem
-#include <tokamax/lax/reduce.hpp>                // sum
-#include <tokamax/lax/true_positions.hpp>        // true_positions
-#include <tokamax/numpy/manipulation/axes.hpp>   // ravel
-#include <tokamax/numpy/take.hpp>                // take
+#include <tokamax/lax/elementwise/division.hpp>     // quotient, rem
+#include <tokamax/lax/indexing/true_positions.hpp>  // true_positions
+#include <tokamax/lax/reduce.hpp>                   // sum
+#include <tokamax/lax/shapes/concatenate.hpp>       // stack
+#include <tokamax/numpy/manipulation/axes.hpp>      // ravel
+#include <tokamax/numpy/take.hpp>                   // take
 
 namespace tokamax {
 

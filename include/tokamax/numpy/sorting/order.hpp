@@ -3,11 +3,11 @@
 // tested by tests/numpy/sorting.cpp
 #pragma once
 
-#include <tokamax/lax/reverse.hpp>            // reverse
-#include <tokamax/lax/search_sorted.hpp>      // search_sorted
-#include <tokamax/lax/sort.hpp>               // sort
-#include <tokamax/numpy/take.hpp>             // take
-#include <tokamax/numpy/take_along_axis.hpp>  // take_along_axis
+#include <tokamax/lax/indexing/search_sorted.hpp>  // search_sorted
+#include <tokamax/lax/shapes/reverse.hpp>          // reverse
+#include <tokamax/lax/sort.hpp>                    // sort
+#include <tokamax/numpy/take.hpp>                  // take
+#include <tokamax/numpy/take_along_axis.hpp>       // take_along_axis
 
 namespace tokamax {
 

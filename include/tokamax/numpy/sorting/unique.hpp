@@ -4,7 +4,7 @@
 // tested by tests/numpy/sorting.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>               // concatenate
+#include <tokamax/lax/shapes/concatenate.hpp>        // concatenate
 #include <tokamax/numpy/elementwise/predicates.hpp>  // isnan
 #include <tokamax/numpy/sorting/nonzero.hpp>         // size_or_count
 #include <tokamax/numpy/sorting/order.hpp>           // sort, searchsorted

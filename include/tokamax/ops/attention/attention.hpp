@@ -3,8 +3,8 @@
 // tested by tests/ops/attention.cpp
 #pragma once
 
+#include <tokamax/lax/indexing/slice.hpp>   // slice_in_dim
 #include <tokamax/lax/reduce.hpp>           // max, sum
-#include <tokamax/lax/slice.hpp>            // slice_in_dim
 #include <tokamax/lax/stop_gradient.hpp>    // the maximum is a constant shift
 #include <tokamax/ops/attention/plain.hpp>  // attention_scores
 

@@ -3,7 +3,7 @@
 // tested by tests/ops/attention/options.cpp
 #pragma once
 
-#include <tokamax/lax/slice.hpp>                    // pad
+#include <tokamax/lax/indexing/slice.hpp>           // pad
 #include <tokamax/ops/attention/attention.hpp>      // attention
 #include <tokamax/ops/attention/mask_operands.hpp>  // add_mask
 #include <tokamax/ops/attention/with_options.hpp>   // only_valid_queries

@@ -3,8 +3,8 @@
 // tested by tests/ops/attention/flex_attention.cpp
 #pragma once
 
-#include <tokamax/lax/dynamic_slice.hpp>             // dynamic_slice_in_dim
-#include <tokamax/lax/slice.hpp>                     // pad
+#include <tokamax/lax/indexing/dynamic_slice.hpp>    // dynamic_slice_in_dim
+#include <tokamax/lax/indexing/slice.hpp>            // pad
 #include <tokamax/ops/attention/with_options.hpp>    // only_valid_queries
 #include <tokamax/transforms/control_flow/cond.hpp>  // cond
 #include <tokamax/transforms/control_flow/scan.hpp>  // scan

@@ -3,8 +3,8 @@
 // tested by tests/ops/attention.cpp
 #pragma once
 
-#include <tokamax/lax/dot_general.hpp>  // dot_general
-#include <tokamax/lax/reshape.hpp>      // reshape
+#include <tokamax/lax/dot_general.hpp>     // dot_general
+#include <tokamax/lax/shapes/reshape.hpp>  // reshape
 
 namespace tokamax {
 

@@ -6,7 +6,7 @@
 #include <tokamax/lax/elementwise/compare.hpp>     // logical_and
 #include <tokamax/lax/elementwise/division.hpp>    // quotient
 #include <tokamax/lax/iota.hpp>                    // iota
-#include <tokamax/lax/reshape.hpp>                 // expand_dims
+#include <tokamax/lax/shapes/reshape.hpp>          // expand_dims
 #include <tokamax/ops/attention/window.hpp>        // attention_window
 
 namespace tokamax {

@@ -3,7 +3,7 @@
 // tested by tests/ops/attention/options.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>         // concatenate
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
 #include <tokamax/ops/attention/operands.hpp>  // whole_mask
 
 namespace tokamax::detail {

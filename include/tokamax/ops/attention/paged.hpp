@@ -4,8 +4,8 @@
 // tested by tests/ops/attention/paged.cpp
 #pragma once
 
-#include <tokamax/lax/gather.hpp>           // gather
-#include <tokamax/lax/slice.hpp>            // slice_in_dim
+#include <tokamax/lax/indexing/gather.hpp>  // gather
+#include <tokamax/lax/indexing/slice.hpp>   // slice_in_dim
 #include <tokamax/ops/attention/plain.hpp>  // plain_attention
 
 namespace tokamax {

@@ -6,8 +6,8 @@
 #include <tokamax/lax/elementwise/compare.hpp>   // select
 #include <tokamax/lax/elementwise/division.hpp>  // /
 #include <tokamax/lax/elementwise/unary.hpp>     // exp
-#include <tokamax/lax/reshape.hpp>               // expand_dims
-#include <tokamax/lax/transpose.hpp>             // swapaxes
+#include <tokamax/lax/shapes/reshape.hpp>        // expand_dims
+#include <tokamax/lax/shapes/transpose.hpp>      // swapaxes
 
 #include <initializer_list>  // lists in braces
 

@@ -6,11 +6,11 @@
 
 #include <tokamax/lax/cumulative.hpp>                // cumsum
 #include <tokamax/lax/elementwise/division.hpp>      // quotient
-#include <tokamax/lax/scatter.hpp>                   // scatter
+#include <tokamax/lax/indexing/scatter.hpp>          // scatter
 #include <tokamax/numpy/einsum.hpp>                  // einsum
 #include <tokamax/ops/packed_sequences.hpp>          // token_places
 #include <tokamax/transforms/control_flow/scan.hpp>  // scan
-#include <tokamax/transforms/custom_jvp.hpp>         // custom_jvp
+#include <tokamax/transforms/custom/custom_jvp.hpp>  // custom_jvp
 
 #include <algorithm>  // min
 #include <utility>    // pair

@@ -4,9 +4,9 @@
 // tested by tests/ops/quantized/ragged_dot.cpp
 #pragma once
 
-#include <tokamax/ops/quantized/quantize.hpp>  // quantize, fake_quantize
-#include <tokamax/transforms/custom_vjp.hpp>   // custom_vjp
-#include <tokamax/transforms/vjp.hpp>          // vjp
+#include <tokamax/ops/quantized/quantize.hpp>        // quantize, fake_quantize
+#include <tokamax/transforms/custom/custom_vjp.hpp>  // custom_vjp
+#include <tokamax/transforms/vjp.hpp>                // vjp
 
 #include <tuple>        // tuple
 #include <type_traits>  // is_same_v

@@ -3,7 +3,7 @@
 // umbrella: not tokamax.hpp (few models have quantised numbers)
 #pragma once
 
-#include <tokamax/lax/slice.hpp>                 // slice_in_dim
+#include <tokamax/lax/indexing/slice.hpp>        // slice_in_dim
 #include <tokamax/numpy/clip.hpp>                // clip
 #include <tokamax/ops/quantized/ragged_dot.hpp>  // ragged_dot
 

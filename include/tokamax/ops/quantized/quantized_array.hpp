@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tokamax/lax/elementwise/arithmetic.hpp>  // *, -
-#include <tokamax/lax/transpose.hpp>               // transpose
+#include <tokamax/lax/shapes/transpose.hpp>        // transpose
 
 namespace tokamax {
 

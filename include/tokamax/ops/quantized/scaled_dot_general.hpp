@@ -4,10 +4,10 @@
 // tested by tests/ops/quantized/scaled_dot.cpp
 #pragma once
 
-#include <tokamax/lax/elementwise/bitwise.hpp>    // shift_right_logical
-#include <tokamax/ops/quantized/dot_general.hpp>  // dot_general of quantised arrays
-#include <tokamax/ops/quantized/quantize.hpp>     // quantized_range
-#include <tokamax/transforms/custom_vjp.hpp>      // custom_vjp
+#include <tokamax/lax/elementwise/bitwise.hpp>       // shift_right_logical
+#include <tokamax/ops/quantized/dot_general.hpp>     // dot_general of quantised arrays
+#include <tokamax/ops/quantized/quantize.hpp>        // quantized_range
+#include <tokamax/transforms/custom/custom_vjp.hpp>  // custom_vjp
 
 namespace tokamax {
 

@@ -4,11 +4,11 @@
 // tested by tests/optim/losses/losses.cpp
 #pragma once
 
-#include <tokamax/lax/concatenate.hpp>               // concatenate
 #include <tokamax/lax/elementwise/logaddexp.hpp>     // logaddexp
+#include <tokamax/lax/indexing/slice.hpp>            // slice_in_dim
 #include <tokamax/lax/iota.hpp>                      // one_hot
-#include <tokamax/lax/slice.hpp>                     // slice_in_dim
-#include <tokamax/lax/transpose.hpp>                 // transpose
+#include <tokamax/lax/shapes/concatenate.hpp>        // concatenate
+#include <tokamax/lax/shapes/transpose.hpp>          // transpose
 #include <tokamax/numpy/matmul.hpp>                  // matmul
 #include <tokamax/ops/softmax.hpp>                   // log_softmax
 #include <tokamax/transforms/control_flow/scan.hpp>  // scan

@@ -4,8 +4,8 @@
 // umbrella: no (part of checkify)
 #pragma once
 
-#include <tokamax/lax/dynamic_slice.hpp>              // dynamic_index_in_dim
 #include <tokamax/lax/elementwise/compare.hpp>        // select, ==
+#include <tokamax/lax/indexing/dynamic_slice.hpp>     // dynamic_index_in_dim
 #include <tokamax/lax/reduce.hpp>                     // all, max
 #include <tokamax/transforms/checks/check_error.hpp>  // checkify_error
 #include <tokamax/transforms/debug_print.hpp>         // print_format

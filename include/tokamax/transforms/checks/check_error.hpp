@@ -5,9 +5,9 @@
 #pragma once
 
 #include <tokamax/core/print.hpp>                     // to_string
-#include <tokamax/lax/concatenate.hpp>                // concatenate
 #include <tokamax/lax/convert.hpp>                    // convert_element_type, bitcast_convert_type
-#include <tokamax/lax/reshape.hpp>                    // reshape
+#include <tokamax/lax/shapes/concatenate.hpp>         // concatenate
+#include <tokamax/lax/shapes/reshape.hpp>             // reshape
 #include <tokamax/lax/stop_gradient.hpp>              // stop_gradient
 #include <tokamax/transforms/checks/node_values.hpp>  // index_text
 

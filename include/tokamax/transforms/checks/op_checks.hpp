@@ -4,12 +4,12 @@
 // umbrella: no (part of checkify)
 #pragma once
 
-#include <tokamax/lax/dynamic_slice.hpp>              // dynamic_slice_p
 #include <tokamax/lax/elementwise/division.hpp>       // quotient_p
-#include <tokamax/lax/gather.hpp>                     // gather_p, scatter_add_p
+#include <tokamax/lax/indexing/dynamic_slice.hpp>     // dynamic_slice_p
+#include <tokamax/lax/indexing/gather.hpp>            // gather_p, scatter_add_p
+#include <tokamax/lax/indexing/scatter.hpp>           // scatter_p
+#include <tokamax/lax/indexing/take_along.hpp>        // take_along_p
 #include <tokamax/lax/reduce.hpp>                     // any
-#include <tokamax/lax/scatter.hpp>                    // scatter_p
-#include <tokamax/lax/take_along.hpp>                 // take_along_p
 #include <tokamax/transforms/checks/check_error.hpp>  // check_set
 
 namespace tokamax::detail {

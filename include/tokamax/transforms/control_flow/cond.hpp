@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/gather.hpp>                          // integers_in_i32
+#include <tokamax/lax/indexing/gather.hpp>                 // integers_in_i32
 #include <tokamax/transforms/control_flow/cond_rules.hpp>  // cond_p
 
 #include <tuple>  // apply

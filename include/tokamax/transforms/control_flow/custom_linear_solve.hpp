@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/transforms/custom_rules.hpp>  // trace_rule, bind_rules
+#include <tokamax/transforms/custom/custom_rules.hpp>  // trace_rule, bind_rules
 
 namespace tokamax {
 

@@ -6,7 +6,7 @@
 #include <tokamax/base/linked.hpp>            // linked
 #include <tokamax/core/graph/inline.hpp>      // inline_graph
 #include <tokamax/core/kernel_arguments.hpp>  // kernel_arguments
-#include <tokamax/lax/transpose.hpp>          // swapaxes
+#include <tokamax/lax/shapes/transpose.hpp>   // swapaxes
 #include <tokamax/transforms/body.hpp>        // forward_body, batched_body
 
 namespace tokamax {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <tokamax/base/linked.hpp>                         // linked
-#include <tokamax/lax/concatenate.hpp>                     // stack, concatenate
-#include <tokamax/lax/slice.hpp>                           // slice_in_dim
+#include <tokamax/lax/indexing/slice.hpp>                  // slice_in_dim
+#include <tokamax/lax/shapes/concatenate.hpp>              // stack, concatenate
 #include <tokamax/transforms/control_flow/scan_rules.hpp>  // scan_p
 
 namespace tokamax::detail {

@@ -41,7 +41,7 @@ constexpr std::int64_t points = 200000;
 
 std::uint32_t finite(std::uint32_t bits) { return (bits >> 23 & 0xff) == 0xff ? bits ^ 0x40000000u : bits; }
 
-/// The points of tests/data/make_accuracy.py: all floats evenly, the middle of the line twice, and the neighbours of
+/// The points of tests/golden/make_accuracy.py: all floats evenly, the middle of the line twice, and the neighbours of
 /// special points.
 array first() {
   constexpr float near[] = {1,
@@ -123,7 +123,7 @@ struct row {
 };
 std::map<std::string, row> table() {
   std::map<std::string, row> rows;
-  std::ifstream in(TOKAMAX_ROOT "/tests/data/accuracy.txt");
+  std::ifstream in(TOKAMAX_ROOT "/tests/golden/accuracy.txt");
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);
     std::string name;

@@ -13,7 +13,7 @@ namespace sys = tokamax::systolic_backend;
 namespace {
 const std::vector<sys::measurement>& published() {
   static const std::vector<sys::measurement> all = [] {
-    std::ifstream file(TOKAMAX_ROOT "/tests/data/tpu_measurements.txt");
+    std::ifstream file(TOKAMAX_ROOT "/tests/golden/tpu_measurements.txt");
     std::stringstream text;
     text << file.rdbuf();
     return sys::read_measurements(text.str());

@@ -143,10 +143,10 @@ inline constexpr linkage linked_kernel<softmax_vjp_p, cpu_tag>{true, {}};
 #if TOKAMAX_COMPILES(MOVEMENT)
   #include <tokamax/backend/cpu/kernels/attention/paged_attention.hpp>
   #include <tokamax/backend/cpu/kernels/concatenate.hpp>
-  #include <tokamax/backend/cpu/kernels/control/grid_loop.hpp>
   #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>
-  #include <tokamax/backend/cpu/kernels/fourier/fft.hpp>
+  #include <tokamax/backend/cpu/kernels/fft.hpp>
   #include <tokamax/backend/cpu/kernels/gather.hpp>
+  #include <tokamax/backend/cpu/kernels/grid_loop.hpp>
   #include <tokamax/backend/cpu/kernels/index/search_sorted.hpp>
   #include <tokamax/backend/cpu/kernels/index/take_along.hpp>
   #include <tokamax/backend/cpu/kernels/index/true_positions.hpp>

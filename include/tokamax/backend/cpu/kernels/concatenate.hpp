@@ -6,7 +6,7 @@
 #include <tokamax/backend/cpu/vector/lanes.hpp>              // dispatch_size
 #include <tokamax/backend/cpu/vector/threads.hpp>            // parallel_for
 #include <tokamax/backend/cpu/vector/transposed_matrix.hpp>  // rows_to_columns
-#include <tokamax/lax/concatenate.hpp>                       // concatenate_p
+#include <tokamax/lax/shapes/concatenate.hpp>                // concatenate_p
 #include <tokamax/runtime/kernel.hpp>                        // kernel_arguments
 
 #include <algorithm>  // min, max

@@ -4,7 +4,7 @@
 
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
-#include <tokamax/lax/dynamic_slice.hpp>           // dynamic_slice_p, dynamic_update_slice_p
+#include <tokamax/lax/indexing/dynamic_slice.hpp>  // dynamic_slice_p, dynamic_update_slice_p
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>  // clamp, min, max

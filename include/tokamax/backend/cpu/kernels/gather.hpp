@@ -6,7 +6,7 @@
 #include <tokamax/backend/cpu/reduce/plan.hpp>     // sum_of
 #include <tokamax/backend/cpu/vector/lanes.hpp>    // lanes, dispatch
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
-#include <tokamax/lax/gather.hpp>                  // gather_p, scatter_add_p, scatter_add_onto_p
+#include <tokamax/lax/indexing/gather.hpp>         // gather_p, scatter_add_p, scatter_add_onto_p
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>  // min, max, fill_n, copy_n

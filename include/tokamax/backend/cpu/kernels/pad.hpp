@@ -1,12 +1,12 @@
 // tokamax/backend/cpu/kernels/pad.hpp: puts a value around and between elements.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/slice.cpp
+// tested by tests/lax/indexing/slice.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
 #include <tokamax/backend/cpu/vector/lanes.hpp>    // dispatch_size
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
-#include <tokamax/lax/slice.hpp>                   // pad_p
+#include <tokamax/lax/indexing/slice.hpp>          // pad_p
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>  // min, max, fill_n

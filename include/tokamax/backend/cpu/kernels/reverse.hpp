@@ -5,7 +5,7 @@
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
 #include <tokamax/backend/cpu/vector/lanes.hpp>    // lanes, dispatch_size
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
-#include <tokamax/lax/reverse.hpp>                 // reverse_p
+#include <tokamax/lax/shapes/reverse.hpp>          // reverse_p
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>  // min, max, copy_n

@@ -4,7 +4,7 @@
 
 #include <tokamax/backend/cpu/device.hpp>                 // cpu_tag
 #include <tokamax/backend/cpu/kernels/dynamic_slice.hpp>  // index_at
-#include <tokamax/lax/scatter.hpp>                        // scatter_p
+#include <tokamax/lax/indexing/scatter.hpp>               // scatter_p
 
 #include <cstdint>  // uint32_t
 #include <cstring>  // memcpy

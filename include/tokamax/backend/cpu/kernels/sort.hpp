@@ -3,8 +3,8 @@
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>            // cpu_tag
-#include <tokamax/backend/cpu/sorting/network.hpp>   // sort_columns
 #include <tokamax/backend/cpu/vector/lanes.hpp>      // dispatch
+#include <tokamax/backend/cpu/vector/network.hpp>    // sort_columns
 #include <tokamax/backend/cpu/vector/threads.hpp>    // parallel_for, scratch
 #include <tokamax/backend/cpu/vector/transpose.hpp>  // transpose_square
 #include <tokamax/lax/sort.hpp>                      // sort_p

@@ -1,10 +1,10 @@
 // tokamax/backend/cpu/kernels/top_k.hpp: the largest elements of rows, without sorting the others.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/top_k.cpp
+// tested by tests/lax/indexing/top_k.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/kernels/sort.hpp>  // order_of
-#include <tokamax/lax/top_k.hpp>                 // top_k_p
+#include <tokamax/lax/indexing/top_k.hpp>        // top_k_p
 
 namespace tokamax {
 

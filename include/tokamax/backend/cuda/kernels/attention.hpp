@@ -3,11 +3,11 @@
 // tested by tests/backend/cuda/row_kernels.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/attention_library.hpp>  // attention_of
-#include <tokamax/backend/cuda/device.hpp>             // cuda_tag
-#include <tokamax/backend/cuda/kernels/composed.hpp>   // run_composed
-#include <tokamax/backend/cuda/kernels/copy.hpp>       // copy
-#include <tokamax/ops/attention.hpp>                   // attention_p
+#include <tokamax/backend/cuda/device.hpp>                       // cuda_tag
+#include <tokamax/backend/cuda/kernels/composed.hpp>             // run_composed
+#include <tokamax/backend/cuda/kernels/copy.hpp>                 // copy
+#include <tokamax/backend/cuda/libraries/attention_library.hpp>  // attention_of
+#include <tokamax/ops/attention.hpp>                             // attention_p
 
 #include <span>  // span
 

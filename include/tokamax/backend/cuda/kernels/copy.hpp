@@ -6,9 +6,9 @@
 #include <tokamax/backend/cuda/device.hpp>     // cuda_tag
 #include <tokamax/backend/cuda/launch.hpp>     // launch_template
 #include <tokamax/backend/cuda/text/copy.hpp>  // copy
-#include <tokamax/lax/concatenate.hpp>         // concatenate_p
-#include <tokamax/lax/reverse.hpp>             // reverse_p
-#include <tokamax/lax/slice.hpp>               // pad_p
+#include <tokamax/lax/indexing/slice.hpp>      // pad_p
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate_p
+#include <tokamax/lax/shapes/reverse.hpp>      // reverse_p
 
 #include <bit>  // countr_zero
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cuda/cublas_lt.hpp>      // products_of
-#include <tokamax/backend/cuda/kernels/copy.hpp>   // dense_copy
-#include <tokamax/backend/cuda/text/products.hpp>  // products
-#include <tokamax/lax/dot_general.hpp>             // dot_general_p
+#include <tokamax/backend/cuda/kernels/copy.hpp>         // dense_copy
+#include <tokamax/backend/cuda/libraries/cublas_lt.hpp>  // products_of
+#include <tokamax/backend/cuda/text/products.hpp>        // products
+#include <tokamax/lax/dot_general.hpp>                   // dot_general_p
 
 namespace tokamax {
 
@@ -80,7 +80,7 @@ inline int library_type(dtype t) {
                      : int{cublas_lt::type_f16};
 }
 
-/// What is added to a product, see compiler/sums.hpp: one row for all rows, and an array. And how f32 is multiplied.
+/// What is added to a product, see compiler/passes/sums.hpp: one row for all rows, and an array. And how f32 is multiplied.
 struct product_terms {
   const array_view *row = nullptr, *all = nullptr;
   std::int64_t columns = 1;  ///< of the row

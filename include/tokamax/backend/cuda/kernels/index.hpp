@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/backend/cuda/device.hpp>      // cuda_tag
-#include <tokamax/backend/cuda/launch.hpp>      // launch_template
-#include <tokamax/backend/cuda/text/index.hpp>  // index
-#include <tokamax/lax/dynamic_slice.hpp>        // dynamic_slice_p
-#include <tokamax/lax/gather.hpp>               // gather_p
+#include <tokamax/backend/cuda/device.hpp>         // cuda_tag
+#include <tokamax/backend/cuda/launch.hpp>         // launch_template
+#include <tokamax/backend/cuda/text/index.hpp>     // index
+#include <tokamax/lax/indexing/dynamic_slice.hpp>  // dynamic_slice_p
+#include <tokamax/lax/indexing/gather.hpp>         // gather_p
 
 #include <bit>     // countr_zero
 #include <limits>  // quiet_NaN

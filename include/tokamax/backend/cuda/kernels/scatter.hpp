@@ -7,7 +7,7 @@
 #include <tokamax/backend/cuda/launch.hpp>        // launch_template
 #include <tokamax/backend/cuda/text/reduce.hpp>   // for its users: op_add
 #include <tokamax/backend/cuda/text/scatter.hpp>  // scatter
-#include <tokamax/lax/gather.hpp>                 // scatter_add_p
+#include <tokamax/lax/indexing/gather.hpp>        // scatter_add_p
 
 #include <bit>  // bit_width
 

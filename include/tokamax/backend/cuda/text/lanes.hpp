@@ -10,7 +10,7 @@
 namespace tokamax::cuda_text {
 
 /// The value type of loops: `lanes<T, N>` are N numbers that lie side by side in memory. The functions are those that printed
-/// loops call (compiler/loop_text.hpp). Those of f32 use no double arithmetic; integers wrap around.
+/// loops call (compiler/text/loop_text.hpp). Those of f32 use no double arithmetic; integers wrap around.
 inline constexpr std::string_view lanes = R"text(
 template <class T, int N>
 struct lanes {

@@ -1,11 +1,11 @@
 // tokamax/backend/cpu/kernels/index/search_sorted.hpp: searches for many numbers at once, without branches.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/search_sorted.cpp
+// tested by tests/lax/indexing/search_sorted.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
-#include <tokamax/lax/search_sorted.hpp>           // search_sorted_p
+#include <tokamax/lax/indexing/search_sorted.hpp>  // search_sorted_p
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>    // min, fill_n

@@ -1,13 +1,13 @@
 // tokamax/backend/cpu/kernels/index/take_along.hpp: reads elements along one axis by index, line by line.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/take_along.cpp
+// tested by tests/lax/indexing/take_along.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>          // cpu_tag
 #include <tokamax/backend/cpu/kernels/gather.hpp>  // fill_value
 #include <tokamax/backend/cpu/vector/lanes.hpp>    // dispatch_size
 #include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for
-#include <tokamax/lax/take_along.hpp>              // take_along_p
+#include <tokamax/lax/indexing/take_along.hpp>     // take_along_p
 #include <tokamax/runtime/kernel.hpp>              // kernel_arguments
 
 #include <algorithm>  // min, fill_n

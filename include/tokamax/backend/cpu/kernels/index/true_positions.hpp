@@ -1,13 +1,13 @@
 // tokamax/backend/cpu/kernels/index/true_positions.hpp: counts true elements part by part, and then writes where they are.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/lax/true_positions.cpp
+// tested by tests/lax/indexing/true_positions.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/device.hpp>          // cpu_tag
-#include <tokamax/backend/cpu/vector/lanes.hpp>    // lanes
-#include <tokamax/backend/cpu/vector/threads.hpp>  // parallel_for, scratch
-#include <tokamax/lax/true_positions.hpp>          // true_positions_p
-#include <tokamax/runtime/kernel.hpp>              // kernel_arguments
+#include <tokamax/backend/cpu/device.hpp>           // cpu_tag
+#include <tokamax/backend/cpu/vector/lanes.hpp>     // lanes
+#include <tokamax/backend/cpu/vector/threads.hpp>   // parallel_for, scratch
+#include <tokamax/lax/indexing/true_positions.hpp>  // true_positions_p
+#include <tokamax/runtime/kernel.hpp>               // kernel_arguments
 
 #include <algorithm>  // min, fill
 #include <array>      // array

@@ -1,0 +1,147 @@
+// tokamax/compiler/passes/fuse.hpp: which elementwise ops share one loop, and in which order loops and kernels run.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every node gets a phase, a number that says when it may run. A node runs in the phase of its operands if it can
+// share their loop, and in a later one if it needs their whole result. Neighbours of one phase then form one group.
+//
+//   a = x + y   phase 0, group 1
+//   b = a * a   phase 0, group 1     elementwise, and of the same extents as a
+//   c = sum(b)  phase 1              a kernel, which needs all of b
+//   d = b / c   phase 2, group 2     needs all of c
+#pragma once
+
+#include <tokamax/compiler/passes/views.hpp>  // view ops
+#include <tokamax/core/bind.hpp>              // constant_p
+
+namespace tokamax {
+
+constexpr bool is_elementwise(const node& n) { return n.op && n.op->memory.kind == op_kind::elementwise; }
+constexpr bool is_view(const node& n) { return n.op && n.op->memory.kind == op_kind::view; }
+/// Does the node read no operand? A loop computes such values where it needs them.
+constexpr bool is_counting(const node& n) { return n.op && n.op->memory.kind == op_kind::counting; }
+/// Constants and counted values are there from the start: no node has to wait for them.
+constexpr bool is_free(const node& n) { return n.op == &constant_p || is_counting(n); }
+
+/// The groups of elementwise nodes that share a loop. Groups cannot wait for each other in a circle: an edge that is
+/// not fused leads to a strictly later phase, and a group holds nodes of one phase only.
+struct fusion {
+  vec<int> phase;  ///< of each node
+  vec<int> root;   ///< of each elementwise node: the first node of its group; -1 for other nodes
+  vec<int> order;  ///< all nodes, by phase and then as traced
+
+  constexpr explicit fusion(const graph& g)
+      : phase(g.nodes.size(), 0), root(g.nodes.size(), -1), order(g.nodes.size(), 0), fusible_(g.operands.size(), 0) {
+    find_phases(g);
+    sink_producers(g);
+    unite(g);
+    sort();
+  }
+
+ private:
+  // The passes work on raw pointers. They run in constant expressions for every jitted function, and there each call of
+  // an accessor takes compile time.
+  vec<char> fusible_;  // of each edge: could its ends share a loop?
+  int last_ = 0;       // the last phase
+
+  /// Gives every node the earliest phase in which it may run.
+  constexpr void find_phases(const graph& g) {
+    const node* const nodes = g.nodes.data();
+    const int* const operands = g.operands.data();
+    char* const fusible = fusible_.data();
+    int* const at = phase.data();
+    const int n = g.count();
+    const int effects = g.effects.count();
+    int next_effect = 0, effect_phase = 0;
+    vec<char> kinds(g.nodes.size(), 0);  // 1: elementwise, 2: free
+    char* const kind = kinds.data();
+    for (int i = 0; i < n; ++i) {
+      const node& c = nodes[i];
+      if (!c.op) continue;
+      const bool elementwise = c.op->memory.kind == op_kind::elementwise;
+      kind[i] = elementwise ? 1 : is_free(c) ? 2 : 0;
+      int latest = 0;
+      for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
+        const int p = operands[e];
+        const bool fuses = elementwise && kind[p] == 1 && nodes[p].type.shape == c.type.shape;
+        fusible[e] = fuses;
+        const int after = at[p] + (fuses || kind[p] == 2 ? 0 : 1);
+        if (after > latest) latest = after;
+      }
+      if (next_effect < effects && g.effects[next_effect] == i) {  // effects keep the order in which they were traced
+        if (effect_phase > latest) latest = effect_phase;
+        effect_phase = latest;
+        ++next_effect;
+      }
+      at[i] = latest;
+      if (latest > last_) last_ = latest;
+    }
+  }
+  /// Moves a producer to the phase of its consumers if they all fuse with it in one later phase. It then has no loop of
+  /// its own, and its result is never written to memory.
+  constexpr void sink_producers(const graph& g) {
+    const node* const nodes = g.nodes.data();
+    const int* const operands = g.operands.data();
+    const char* const fusible = fusible_.data();
+    int* const at = phase.data();
+    const int n = g.count();
+    vec<int> bounds(2 * g.nodes.size(), -1);  // the first and the last phase of each node's consumers
+    int *const low = bounds.data(), *const high = low + n;
+    vec<char> may_move(g.nodes.size(), 1);
+    char* const movable = may_move.data();
+    for (int o : g.outputs) movable[o] = 0;
+    for (int i = n - 1; i >= 0; --i) {
+      const node& c = nodes[i];
+      if (high[i] >= 0 && low[i] == high[i] && movable[i] && c.op->memory.kind == op_kind::elementwise) at[i] = high[i];
+      const int here = at[i];
+      for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
+        const int p = operands[e];
+        if (!fusible[e]) movable[p] = 0;
+        if (low[p] < 0 || here < low[p]) low[p] = here;
+        if (here > high[p]) high[p] = here;
+      }
+    }
+  }
+  /// Joins every node with the producers it fuses with, as sets with a union-find structure.
+  constexpr void unite(const graph& g) {
+    const node* const nodes = g.nodes.data();
+    const int* const operands = g.operands.data();
+    const char* const fusible = fusible_.data();
+    const int* const at = phase.data();
+    int* const first = root.data();
+    const int n = g.count();
+    for (int i = 0; i < n; ++i) {
+      const node& c = nodes[i];
+      if (!c.op || c.op->memory.kind != op_kind::elementwise) continue;
+      first[i] = i;
+      for (int e = c.first_operand, end = e + c.operand_count; e < end; ++e) {
+        const int p = operands[e];
+        if (!fusible[e] || at[p] != at[i]) continue;
+        const int a = find(first, p), b = find(first, i);
+        if (a < b)
+          first[b] = a;
+        else
+          first[a] = b;
+      }
+    }
+    for (int i = 0; i < n; ++i)
+      if (first[i] >= 0) first[i] = find(first, i);
+  }
+  /// The first node of x's set. It shortens the chain on its way, so that later calls are quick.
+  static constexpr int find(int* first, int x) {
+    while (first[x] != x) x = first[x] = first[first[x]];
+    return x;
+  }
+  /// Orders the nodes by phase with a counting sort, which keeps the traced order within a phase.
+  constexpr void sort() {
+    const int* const at = phase.data();
+    int* const sorted = order.data();
+    const int n = phase.count();
+    vec<int> places(static_cast<std::size_t>(last_) + 2, 0);
+    int* const start = places.data();
+    for (int i = 0; i < n; ++i) ++start[at[i] + 1];
+    for (int p = 0; p <= last_; ++p) start[p + 1] += start[p];
+    for (int i = 0; i < n; ++i) sorted[start[at[i]]++] = i;
+  }
+};
+
+}  // namespace tokamax
