@@ -51,6 +51,17 @@ constexpr void scale_by(Updates& updates, const array& factor) {
 }
 }  // namespace detail
 
+namespace detail {
+/// Is a rate the same in each step?
+template <class Schedule>
+constexpr bool is_number(const Schedule& rate) {
+  if constexpr (std::is_same_v<Schedule, schedule>)
+    return rate.is_number();
+  else
+    return false;
+}
+}  // namespace detail
+
 /// The number of updates so far.
 struct step_count {
   array count = zeros({}, i32);
@@ -76,7 +87,7 @@ struct scale_by_schedule {
 template <class Schedule>
 scale_by_schedule(Schedule) -> scale_by_schedule<schedule_of<Schedule>>;
 
-/// The number of updates so far, and the learning rate of the last one, which is 0 before the first.
+/// The number of updates so far, and the learning rate of the last one. Before the first it is 0, or the rate if that is a number.
 struct rate_state {
   array count = zeros({}, i32);
   array learning_rate = zeros({});
@@ -91,6 +102,7 @@ struct scale_by_learning_rate {
 
   template <class Params>
   constexpr rate_state init(const Params&) const {
+    if (detail::is_number(rate)) return {zeros({}, i32), rate(zeros({}, i32))};
     return {};
   }
   template <class Updates, class Params>
@@ -101,6 +113,7 @@ struct scale_by_learning_rate {
       detail::scale_by(scaled, now * -1.0);
     else
       detail::scale_by(scaled, now);
+    if (detail::is_number(rate)) return {scaled, {incremented(s.count), s.learning_rate}};  // its buffer stays
     return {scaled, {incremented(s.count), astype(now, f32)}};
   }
 };
