@@ -207,13 +207,10 @@ constexpr graph trace_kernel(graph& g, const kernel_attributes& k, const kernel_
         const array inside = t.ids[i] < t.counts[i];
         runs = runs.exists() ? logical_and(runs, inside) : inside;
       }
-    if (runs.exists()) {
-      located asked(runs);
-      asked.where = where;
-      p.when(asked, [&] { f(p, t); });
-    } else {
+    if (runs.exists())
+      p.when(runs, where, [&] { f(p, t); });
+    else
       f(p, t);
-    }
     for (int r = k.prefetch + k.inputs; r < t.states.count(); ++r)
       body.outputs.push_back(lift(body, t.states[r], where).id());
   }

@@ -157,13 +157,16 @@ class kernel_program {
   /// source  jax.experimental.pallas.when
   template <class F>
   constexpr void when(const located& predicate, const F& f) const {
-    const array& holds = predicate.value;
+    when(predicate.value, predicate.where, f);
+  }
+  template <class F>
+  constexpr void when(const array& holds, location where, const F& f) const {
     if (holds.dtype() != bool_ || holds.rank() != 0)
-      return reject(trace_->now, predicate.where, "when: predicate", holds.type(), "a bool scalar");
+      return reject(trace_->now, where, "when: predicate", holds.type(), "a bool scalar");
     graph& g = *trace_->now;
     detail::kernel_region region(*trace_);
     vec<graph> bodies(2);
-    region.trace(bodies[1], {}, predicate.where, [&](const arrays&) {
+    region.trace(bodies[1], {}, where, [&](const arrays&) {
       f();
       return arrays();
     });
@@ -178,7 +181,7 @@ class kernel_program {
     for (int k = 0; k < region.changed().count(); ++k) bodies[0].outputs.push_back(bodies[0].inputs[k]);
     const words w = pack(cond_attributes{detail::add_bodies(g, bodies, operands)});
     if (g.error.failed) return;
-    region.set_changed(bind_all(described<cond_p>(), operands.data(), operands.count(), w, predicate.where), 0);
+    region.set_changed(bind_all(described<cond_p>(), operands.data(), operands.count(), w, where), 0);
   }
 
   /// Runs f(i) for i from `lower` to `upper` - 1, an i32.
