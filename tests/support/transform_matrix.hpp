@@ -24,15 +24,15 @@ namespace tokamax::test::matrix {
 
 // ---- the transforms, as functions of an array and of the function that they transform
 
-struct callable;
+struct function_under;
 using plain_function = array (*)(const array&);
-using transform = array (*)(const array&, const callable&);
+using transform = array (*)(const array&, const function_under&);
 
 /// A function of an array, or a transform of one.
-struct callable {
+struct function_under {
   plain_function base = nullptr;
   transform outer = nullptr;
-  const callable* inner = nullptr;
+  const function_under* inner = nullptr;
   constexpr array operator()(const array& x) const { return outer ? outer(x, *inner) : base(x); }
 };
 
@@ -43,28 +43,28 @@ constexpr array direction(const array_type& like, double seed) {
 }
 constexpr array other(const array& x) { return 0.5f - 0.625f * x; }
 
-constexpr array by_jvp(const array& x, const callable& f) { return jvp(f, x, direction(x.type(), 0.5)).second; }
-constexpr array by_vjp(const array& x, const callable& f) {
+constexpr array by_jvp(const array& x, const function_under& f) { return jvp(f, x, direction(x.type(), 0.5)).second; }
+constexpr array by_vjp(const array& x, const function_under& f) {
   const auto [y, pullback] = vjp(f, x);
   return pullback(direction(y.type(), 0.25));
 }
-constexpr array by_vmap(const array& x, const callable& f) { return vmap(f)(stack({x, other(x)}, 0)); }
-inline array by_jit(const array& x, const callable& f) { return jit(f, cpu, at_run_time)(x); }
-constexpr array by_remat(const array& x, const callable& f) { return remat(f)(x); }
-constexpr array by_scan(const array& x, const callable& f) {
+constexpr array by_vmap(const array& x, const function_under& f) { return vmap(f)(stack({x, other(x)}, 0)); }
+inline array by_jit(const array& x, const function_under& f) { return jit(f, cpu, at_run_time)(x); }
+constexpr array by_remat(const array& x, const function_under& f) { return remat(f)(x); }
+constexpr array by_scan(const array& x, const function_under& f) {
   const auto step = [&](const array& carry, const array& v) {
     const array y = f(v + 0.125f * carry);
     return std::pair{carry * 0.5f + sum(y) * 0.0625f, y};
   };
   return scan(step, array(0.0, {x.dtype(), false, {}}), stack({x, other(x)}, 0)).second;
 }
-constexpr array by_cond(const array& x, const callable& f) {
+constexpr array by_cond(const array& x, const function_under& f) {
   return cond(sum(x * direction(x.type(), 0.75)) > 0.0f, f, [&](const array& v) { return -2.0f * f(other(v)); }, x);
 }
 struct loop_state {
   array step, x, y;
 };
-constexpr array by_while(const array& x, const callable& f) {
+constexpr array by_while(const array& x, const function_under& f) {
   const array y = eval_shape(f, x);
   const array steps = select(sum(x * direction(x.type(), 1.25)) > 0.0f, array(2), array(1));
   const auto body = [&](const loop_state& s) {
@@ -82,36 +82,36 @@ constexpr array zero_of(const array& x) { return array(0.0, {x.dtype(), false, {
 constexpr array entry(const array& x, const array& s) { return x + s * (other(x) - x); }
 constexpr array both_entries(const array& x) { return convert_element_type(iota(i32, {2}, 0), x.dtype()); }
 
-constexpr array by_closed_jvp(const array& x, const callable& f) {
+constexpr array by_closed_jvp(const array& x, const function_under& f) {
   const array along = direction(x.type(), 0.5), one(1.0, {x.dtype(), false, {}});
   return jvp([&](const array& e) { return f(x + e * along); }, zero_of(x), one).second;
 }
-constexpr array by_closed_vjp(const array& x, const callable& f) {
+constexpr array by_closed_vjp(const array& x, const function_under& f) {
   const auto [y, pullback] = vjp([&](const array& e) { return f(x + e); }, array(0.0, {x.dtype(), false, x.shape()}));
   return pullback(direction(y.type(), 0.25));
 }
-constexpr array by_closed_vmap(const array& x, const callable& f) {
+constexpr array by_closed_vmap(const array& x, const function_under& f) {
   return vmap([&](const array& s) { return f(entry(x, s)); })(both_entries(x));
 }
-inline array by_closed_jit(const array& x, const callable& f) {
+inline array by_closed_jit(const array& x, const function_under& f) {
   return jit([&](const array& e) { return f(x + e); }, cpu, at_run_time)(zero_of(x));
 }
-constexpr array by_closed_remat(const array& x, const callable& f) {
+constexpr array by_closed_remat(const array& x, const function_under& f) {
   return remat([&](const array& e) { return f(x + e); })(zero_of(x));
 }
-constexpr array by_closed_scan(const array& x, const callable& f) {
+constexpr array by_closed_scan(const array& x, const function_under& f) {
   const auto step = [&](const array& carry, const array& s) {
     const array y = f(entry(x, s) + 0.125f * carry);
     return std::pair{carry * 0.5f + sum(y) * 0.0625f, y};
   };
   return scan(step, zero_of(x), both_entries(x)).second;
 }
-constexpr array by_closed_cond(const array& x, const callable& f) {
+constexpr array by_closed_cond(const array& x, const function_under& f) {
   const auto on_true = [&](const array& e) { return f(x + e); };
   const auto on_false = [&](const array& e) { return -2.0f * f(other(x) + e); };
   return cond(sum(x * direction(x.type(), 0.75)) > 0.0f, on_true, on_false, zero_of(x));
 }
-constexpr array by_closed_while(const array& x, const callable& f) {
+constexpr array by_closed_while(const array& x, const function_under& f) {
   const array y = eval_shape(f, x), second = x * 0.75f + 0.125f;
   const array steps = select(sum(x * direction(x.type(), 1.25)) > 0.0f, array(2), array(1));
   using state = std::pair<array, array>;
@@ -248,12 +248,12 @@ inline int check_pairs(const function_row& row, const plain& loop, dtype t, doub
   const value x = input_of(row, t);
   const array data = to_array(x);
   int checked = 0;
-  const callable base{row.f};
+  const function_under base{row.f};
   for (const transform_row& inner : transforms) {
-    const callable once{nullptr, inner.traced, &base};
+    const function_under once{nullptr, inner.traced, &base};
     for (const transform_row& outer : transforms) {
       INFO(outer.name << " of " << inner.name << " of " << row.name);
-      const callable twice{nullptr, outer.traced, &once};
+      const function_under twice{nullptr, outer.traced, &once};
       ++checked;
       try {
         const std::string expected_error = refused(row, outer.kind, inner.kind);

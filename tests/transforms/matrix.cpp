@@ -130,8 +130,8 @@ struct static_pairs {
   }
   template <int Outer, int Inner>
   static constexpr array pair_of(const array& x) {
-    const callable base{short_function}, once{nullptr, transforms[Inner].traced, &base};
-    return callable{nullptr, transforms[Outer].traced, &once}(x);
+    const function_under base{short_function}, once{nullptr, transforms[Inner].traced, &base};
+    return function_under{nullptr, transforms[Outer].traced, &once}(x);
   }
 };
 
