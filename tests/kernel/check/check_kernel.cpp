@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "checked_kernels.hpp"
+#include "kernel/checked_kernels.hpp"
 
 using namespace tokamax;
 using namespace tokamax::test;
