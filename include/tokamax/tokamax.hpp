@@ -138,7 +138,6 @@
 //   runtime/argument_types.hpp            checks arrays that a function takes as tensors, at the call of the jitted function.
 //   runtime/captured_values.hpp           finds functions whose captured values have changed since they were traced.
 //   runtime/choice.hpp                    which implementation of an op computes a call: named, chosen by measurement, or the kernel.
-//   runtime/compiled.hpp                  a function of arrays whose type names its arguments and result only, for headers.
 //   runtime/composed_kernel.hpp           the meaning of an op as a kernel: a program of the smaller ops that compose names.
 //   runtime/describe.hpp                  the graph and the plan of a compiled function, as text.
 //   runtime/device_put.hpp                move arrays to a device, and wait for what devices compute.
@@ -327,7 +326,6 @@
 #include <tokamax/runtime/argument_types.hpp>
 #include <tokamax/runtime/captured_values.hpp>
 #include <tokamax/runtime/choice.hpp>
-#include <tokamax/runtime/compiled.hpp>
 #include <tokamax/runtime/composed_kernel.hpp>
 #include <tokamax/runtime/describe.hpp>
 #include <tokamax/runtime/device_put.hpp>

@@ -1,5 +1,6 @@
 // tokamax/runtime/compiled.hpp: a function of arrays whose type names its arguments and result only, for headers.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (headers include it alone)
 #pragma once
 
 #include <tokamax/base/error.hpp>  // error
