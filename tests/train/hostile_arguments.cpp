@@ -640,7 +640,8 @@ TEST_CASE("what makes no sense is refused") {
   for (const double bad : {nan, -1.0, 0.0, inf}) {
     t.attempt("clip_by_global_norm " + std::to_string(bad), of(tk::f32, {3}),
               [&] { return tk::optim::clip_by_global_norm(bad).update(v, {}, v).first; });
-    t.attempt("adam " + std::to_string(bad), of(tk::f32, {3}), [&] {
+    const bool is_number = bad == bad;
+    t.attempt("adam " + std::to_string(bad), is_number ? of(tk::f32, {3}) : documented(), [&] {
       const auto adam = tk::optim::adam({.learning_rate = bad});
       return adam.update(v, adam.init(v), v).first;
     });
