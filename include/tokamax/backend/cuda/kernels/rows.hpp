@@ -3,12 +3,13 @@
 // tested by tests/backend/cuda/device.cpp
 #pragma once
 
-#include <tokamax/backend/cuda/device.hpp>     // cuda_tag
-#include <tokamax/backend/cuda/launch.hpp>     // launch_template
-#include <tokamax/backend/cuda/text/rows.hpp>  // rows
-#include <tokamax/lax/cumulative.hpp>          // cumsum_p
-#include <tokamax/lax/reduce.hpp>              // argmax_p
-#include <tokamax/lax/sort.hpp>                // sort_p
+#include <tokamax/backend/cuda/device.hpp>       // cuda_tag
+#include <tokamax/backend/cuda/launch.hpp>       // launch_template
+#include <tokamax/backend/cuda/text/reduce.hpp>  // reduce
+#include <tokamax/backend/cuda/text/rows.hpp>    // rows
+#include <tokamax/lax/cumulative.hpp>            // cumsum_p
+#include <tokamax/lax/reduce.hpp>                // argmax_p
+#include <tokamax/lax/sort.hpp>                  // sort_p
 
 namespace tokamax {
 
