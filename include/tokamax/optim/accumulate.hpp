@@ -66,8 +66,8 @@ struct apply_every {
     const array first = s.count == 0, last = s.count == k - 1;
     auto add = [&](const array& a, const array& x) { return select(first, x, a + x); };
     const Params sum = map_floating(add, s.sum, u);
-    auto emit = [&](const array& x, const array& a) { return select(last, a, zeros_like(x)); };
-    return {map_floating(emit, u, sum), {select(last, zeros({}, i32), s.count + 1), sum}};
+    auto given = [&](const array& x, const array& a) { return select(last, a, zeros_like(x)); };
+    return {map_floating(given, u, sum), {select(last, zeros({}, i32), s.count + 1), sum}};
   }
 };
 

@@ -81,11 +81,11 @@ struct monitor_transform {
   }
   template <class Updates, class Params, class States>
   constexpr auto with(const Updates& u, const Params& params, const States& states) const {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      auto found = std::make_tuple(measured(std::get<I>(measures).value, u, std::get<I>(states), params)...);
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      auto found = std::make_tuple(measured(std::get<K>(measures).value, u, std::get<K>(states), params)...);
       using values = named_values<named_value<fixed_string<Named::name.size()>(Named::name),
-                                              std::remove_cvref_t<decltype(std::get<I>(found).first)>>...>;
-      return monitor_state<values, States>{{{std::get<I>(found).first...}}, States{std::get<I>(found).second...}};
+                                              std::remove_cvref_t<decltype(std::get<K>(found).first)>>...>;
+      return monitor_state<values, States>{{{std::get<K>(found).first...}}, States{std::get<K>(found).second...}};
     }(std::index_sequence_for<Named...>{});
   }
 };

@@ -55,35 +55,35 @@ constexpr ctc_result ctc_loss_with_forward_probs(const array& logits, const arra
         concatenate({astype(part(labels, 0, count - 1) == part(labels, 1, count), type), zeros({batch, 1}, type)}, 1);
   const array blank = transpose(slice_in_dim(logs, o.blank_id, o.blank_id + 1, 2), {1, 0, 2});  // [T, B, 1]
   const array hot = one_hot(labels, classes, type);                                             // [B, N, K]
-  const array emit = transpose(matmul(logs, transpose(hot, {0, 2, 1})), {1, 0, 2});             // [T, B, N]
+  const array label = transpose(matmul(logs, transpose(hot, {0, 2, 1})), {1, 0, 2});            // [T, B, N]
   const array padding = expand_dims(transpose(astype(logit_paddings, type), {1, 0}), 2);        // [T, B, 1]
   const auto advanced = [&](const array& phi, const array& score) {
     return concatenate({part(phi, 0, 1), logaddexp(part(phi, 1, count + 1), score)}, 1);
   };
   struct scores {
-    array phi, emit;
+    array phi, label;
   };
   struct entry {
-    array emit, blank, padding;
+    array label, blank, padding;
   };
   const auto step = [&](const scores& s, const entry& x) {
-    const array phi = advanced(s.phi, s.emit + o.log_epsilon * repeat);
-    const array next_emit = logaddexp(part(phi, 0, count) + x.emit, s.emit + x.emit);
-    const array next_phi = advanced(phi + x.blank, s.emit + x.blank + o.log_epsilon * (1.0 - repeat));
+    const array phi = advanced(s.phi, s.label + o.log_epsilon * repeat);
+    const array next_label = logaddexp(part(phi, 0, count) + x.label, s.label + x.label);
+    const array next_phi = advanced(phi + x.blank, s.label + x.blank + o.log_epsilon * (1.0 - repeat));
     const array rest = 1.0 - x.padding;
-    const scores next{x.padding * s.phi + rest * next_phi, x.padding * s.emit + rest * next_emit};
+    const scores next{x.padding * s.phi + rest * next_phi, x.padding * s.label + rest * next_label};
     return std::pair{next, next};
   };
   const array far = full({batch, count}, o.log_epsilon, type);
   const scores start{concatenate({zeros({batch, 1}, type), far}, 1), far};
-  const auto [last, all] = scan(step, start, entry{emit, blank, padding}, {}, l);
-  const array final_phi = advanced(last.phi, last.emit);
+  const auto [last, all] = scan(step, start, entry{label, blank, padding}, {}, l);
+  const array final_phi = advanced(last.phi, last.label);
   const array lengths = array(static_cast<double>(count)) - sum(astype(label_paddings, f32), {.axis = {1}});
   const array loss = -sum(final_phi * one_hot(astype(lengths, i32), count + 1, type), {.axis = {1}});
   const std::int64_t times = logits.extent(1);
   array phi = all.phi;
   if (times > 0) phi = concatenate({slice_in_dim(all.phi, 0, times - 1, 0), expand_dims(final_phi, 0)}, 0);
-  return {loss, phi, all.emit};
+  return {loss, phi, all.label};
 }
 
 /// The losses alone: [batch].
