@@ -1,8 +1,8 @@
 // expects: declared_in_numpy_hpp::nanmean|#include <tokamax/numpy.hpp>
 // expects: declared_in_numpy_hpp::median|#include <tokamax/numpy.hpp>
-// expects: declared_in_linalg_hpp::solve
+// expects: declared_in_linalg_hpp::solve|deleted function 'solve'
 // expects: #include <tokamax/linalg.hpp>, link tokamax::linalg|declared_in_linalg_hpp::solve<>
-// expects: declared_in_checkpoint_hpp::save
+// expects: declared_in_checkpoint_hpp::save|#include <tokamax/checkpoint.hpp>
 // lines: 34
 // tests/numpy/elsewhere.fail.cpp: a function of a further header, called without it, names the header and what to link.
 // SPDX-License-Identifier: Apache-2.0

@@ -7,7 +7,7 @@
 // expects: tokamax: arrays have no &&: write a & b
 // expects: tokamax: arrays have no \|\|: write a \| b
 // expects: has_aux = false: leave it out
-// expects: overload[^\n]*function
+// expects: overloaded function|no overload of 'overloaded'
 // expects: tokamax: a class with virtual functions is no part of a tree; a field std::variant<A, B>
 // expects: (pad|conv_options)
 // expects: tokamax: decltype\(tk::cpu\) is const, so it is no type of a device for jit_function; a member
