@@ -76,13 +76,5 @@ string(CONCAT text "# Coverage of openxla/tokamax\n\n"
        "What its operations and tools do, and the tests that show it here. `cmake -DFIX=1 -P cmake/coverage.cmake` makes this page of\n"
        "[coverage.txt](../tests/golden/coverage.txt), and a check compares them. Of the features, ${works} are here, ${partly} in part and ${absent} not.\n"
        "${rows}")
-set(kept "")
-if(EXISTS ${root}/${page})
-  file(READ ${root}/${page} kept)
-endif()
-if(FIX)
-  file(WRITE ${root}/${page} "${text}")
-elseif(NOT kept STREQUAL text)
-  problem("${page}: differs from ${source}, and cmake -DFIX=1 -P cmake/coverage.cmake writes it")
-endif()
+write_or_check(${page} "${text}" coverage)
 report_problems("the coverage page names ${works} features that are here, ${partly} in part, ${absent} not")

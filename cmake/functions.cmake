@@ -3,7 +3,6 @@
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 set(include ${root}/include/tokamax)
-set(page ${root}/examples/functions.md)
 
 set(subjects numpy lax random linalg scipy complex ops transforms nn optim data checkpoint text quant runtime train profile benchmarking models)
 set(title_of_numpy "NumPy's functions")
@@ -171,15 +170,7 @@ string(REPLACE "<left>" "[" text "${text}")
 string(REPLACE "<right>" "]" text "${text}")
 string(REPLACE "<back>" "\\" text "${text}")
 
-set(found "")
-if(EXISTS ${page})
-  file(READ ${page} found)
-endif()
-if(FIX)
-  file(WRITE ${page} "${text}")
-elseif(NOT found STREQUAL text)
-  problem("examples/functions.md: out of date: run cmake -DFIX=1 -P cmake/functions.cmake")
-endif()
+write_or_check(examples/functions.md "${text}" functions)
 
 # The names in the other pages.
 set(words "")

@@ -102,15 +102,7 @@ string(CONCAT text "# Coverage of JAX's array language\n\n"
        "`cmake -DFIX=1 -P cmake/jax_coverage.cmake` makes this page of [jax_coverage.txt](../tests/golden/jax_coverage.txt) and\n"
        "[names.txt](../tests/golden/names.txt), and a check compares them. Of ${all} names, ${all_here} are here.\n\n"
        "| namespace | here | of |\n| --- | --- | --- |\n${summary}${table}")
-set(kept "")
-if(EXISTS ${root}/${page})
-  file(READ ${root}/${page} kept)
-endif()
-if(FIX)
-  file(WRITE ${root}/${page} "${text}")
-elseif(NOT kept STREQUAL text)
-  problem("${page}: differs from ${source}, and cmake -DFIX=1 -P cmake/jax_coverage.cmake writes it")
-endif()
+write_or_check(${page} "${text}" jax_coverage)
 
 # The rows of the tables that golden_cases.py writes: each is a call of a function, with JAX's results.
 set(cases 0)

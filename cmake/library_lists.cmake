@@ -258,8 +258,8 @@ TOKAMAX_BODY vec<const op*> library_ops() {
 }  // namespace tokamax
 #endif
 ")
-write_or_check(${generated} "${expected}" library_lists)
-write_or_check(${generated_names}
+write_or_check(include/tokamax/${generated} "${expected}" library_lists)
+write_or_check(include/tokamax/${generated_names}
 "// tokamax/${generated_names}: the descriptors of all ops of the library, declared ahead of their headers.
 // SPDX-License-Identifier: Apache-2.0
 //

@@ -118,13 +118,5 @@ string(CONCAT text "# Coverage of ${OF}\n\n"
        "`cmake -DOF=${OF} -DFIX=1 -P cmake/name_coverage.cmake` makes this page of [${OF}_coverage.txt](../${source}) and\n"
        "[${OF}_names.txt](../tests/golden/${OF}_names.txt), and a check compares them. Of ${all} names, ${all_here} are here.\n\n"
        "| namespace | here | of |\n| --- | --- | --- |\n${summary}${table}")
-set(kept "")
-if(EXISTS ${root}/${page})
-  file(READ ${root}/${page} kept)
-endif()
-if(FIX)
-  file(WRITE ${root}/${page} "${text}")
-elseif(NOT kept STREQUAL text)
-  problem("${page}: differs from ${source}, and cmake -DOF=${OF} -DFIX=1 -P cmake/name_coverage.cmake writes it")
-endif()
+write_or_check(${page} "${text}" name_coverage " -DOF=${OF}")
 report_problems("${all_here} of ${all} names of ${OF} are here")

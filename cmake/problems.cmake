@@ -9,9 +9,10 @@ function(problem)
   set_property(GLOBAL PROPERTY problems ${count})
 endfunction()
 
-# Writes `expected` to the header include/tokamax/`file` if FIX is set; else it is a problem if the header has another text.
+# Writes `expected` to `file` of the tree if FIX is set; else it is a problem if the file has another text. `script` is the name of
+# the one that calls, with the options that it needs.
 function(write_or_check file expected script)
-  set(path ${root}/include/tokamax/${file})
+  set(path ${root}/${file})
   set(found "")
   if(EXISTS ${path})
     file(READ ${path} found)
@@ -20,9 +21,9 @@ function(write_or_check file expected script)
     return()
   elseif(FIX)
     file(WRITE ${path} "${expected}")
-    message(STATUS "wrote include/tokamax/${file}")
+    message(STATUS "wrote ${file}")
   else()
-    problem("include/tokamax/${file}: out of date: run cmake -DFIX=1 -P cmake/${script}.cmake")
+    problem("${file}: out of date: run cmake${ARGN} -DFIX=1 -P cmake/${script}.cmake")
   endif()
 endfunction()
 
