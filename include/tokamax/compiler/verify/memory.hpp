@@ -9,10 +9,12 @@
 
   #include <tokamax/compiler/verify/fault.hpp>  // throw_fault
 
-  #include <algorithm>   // sort, unique
+  #include <algorithm>   // find_if, max, sort, unique
   #include <functional>  // greater
-  #include <limits>      // max
+  #include <limits>      // numeric_limits
+  #include <map>         // multimap
   #include <string>      // string
+  #include <utility>     // pair
   #include <vector>      // vector
 
 namespace tokamax::detail {
@@ -83,7 +85,7 @@ class region_memory {
       end_ = end = r_.first_step + end_of_joined(p_.steps + r_.first_step, s - r_.first_step);
       for (int t = s; t < end; ++t) read(t);
       for (int t = s; t < end; ++t) write(t);
-      std::erase_if(live_, [&](int b) { return life_of(b).last <= s; });
+      for (int t = s; t < end; ++t) forget(t);
     }
     for (int k = 0; k < r_.output_count; ++k) {
       const int b = static_cast<int>(p_.numbers[r_.outputs + k]);
@@ -117,6 +119,7 @@ class region_memory {
   void find_lives() {
     lives_.assign(static_cast<std::size_t>(r_.buffer_count), {});
     live_.clear();
+    longest_ = 0;
     int end = r_.first_step;
     for (int s = r_.first_step, group = s; s < r_.first_step + r_.step_count; ++s) {
       if (s == end) end = r_.first_step + end_of_joined(p_.steps + r_.first_step, (group = s) - r_.first_step);
@@ -140,7 +143,7 @@ class region_memory {
       l.last = l.reader = always;
     }
     for (int b = r_.first_buffer; b < r_.first_buffer + r_.buffer_count; ++b)
-      if (p_.buffers[b].kind == buffer_kind::input && life_of(b).last >= 0) live_.push_back(b);
+      if (p_.buffers[b].kind == buffer_kind::input && life_of(b).last >= 0) keep(b);
   }
   /// Is it the memory that a call lends to its bodies? It has no extents.
   static bool is_scratch(const plan_step& st, int k) {
@@ -157,6 +160,25 @@ class region_memory {
     const int donor = p_.buffers[p_.numbers[r_.outputs + buffer.index]].donor;
     x.space = 1 + (donated_ && donor >= 0 ? donor : r_.input_count + buffer.index);
     return x;
+  }
+
+  /// Notes that buffer b has a value that is used later.
+  void keep(int b) {
+    const place x = place_of(b);
+    live_.emplace(std::pair{x.space, x.begin}, b);
+    longest_ = std::max(longest_, x.end - x.begin);
+  }
+
+  /// Drops the operands and results of step s that no later step uses.
+  void forget(int s) {
+    for (int k = 0; k < p_.steps[s].in_count + p_.steps[s].out_count; ++k) {
+      const int b = operand(s, k).buffer;
+      if (b < 0 || life_of(b).last > begin_) continue;
+      const place x = place_of(b);
+      const auto [from, to] = live_.equal_range({x.space, x.begin});
+      const auto found = std::find_if(from, to, [b](const auto& kept) { return kept.second == b; });
+      if (found != to) live_.erase(found);
+    }
   }
 
   /// The operands of a step have been written, by all steps that write a part of them.
@@ -184,8 +206,11 @@ class region_memory {
       if (st.kind == step_kind::kernel && r < 32 && (st.unread >> r & 1) && l.reader >= 0)
         refuse("an unread one that " + name(l.reader) + " reads", "one that is written");
       if (l.left == l.writers) {
-        for (const int c : live_) check_free(s, r, c);
-        live_.push_back(b);
+        const place x = place_of(b);
+        for (auto c = live_.lower_bound({x.space, x.begin - longest_});
+             c != live_.end() && c->first < std::pair{x.space, x.end}; ++c)
+          check_free(s, r, c->second);
+        keep(b);
       }
       if (l.writers > 1) {
         const element_box x = box_of(p_, st, operand(s, k), symbols_);
@@ -233,13 +258,14 @@ class region_memory {
 
   const plan_view& p_;
   const plan_region& r_;
-  const std::int64_t* symbols_;  // the values of dynamic extents
-  const kernel_takes* takes_;    // of each op of the plan; may be null
-  const graph* lowered_;         // of the region, for names; may be null
-  bool donated_ = false;         // may results take the memory of inputs?
-  int begin_ = 0, end_ = 0;      // of the steps that run together
-  std::vector<life> lives_;      // of each buffer
-  std::vector<int> live_;        // the buffers with values that are used later
+  const std::int64_t* symbols_;                            // the values of dynamic extents
+  const kernel_takes* takes_;                              // of each op of the plan; may be null
+  const graph* lowered_;                                   // of the region, for names; may be null
+  bool donated_ = false;                                   // may results take the memory of inputs?
+  int begin_ = 0, end_ = 0;                                // of the steps that run together
+  std::vector<life> lives_;                                // of each buffer
+  std::multimap<std::pair<int, std::int64_t>, int> live_;  // the buffers with values that are used later, by place
+  std::int64_t longest_ = 0;                               // bytes of the largest one so far
 };
 
 }  // namespace tokamax::detail
