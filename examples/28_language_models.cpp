@@ -38,7 +38,8 @@ models::decoder trained_counter(const models::decoder_config& config) {
 int main() {
   const auto folder = std::filesystem::temp_directory_path() / "tokamax_counter";
   std::filesystem::remove_all(folder);
-  const tk::checkpoint::json_record config(tk::checkpoint::json_value::parse(config_json, "config.json"), "config.json");
+  const tk::checkpoint::json_record config(tk::checkpoint::json_value::parse(config_json, "config.json"),
+                                           "config.json");
 
   // `save_pretrained` writes what `transformers` reads, and `from_pretrained` reads what it writes.
   models::save_pretrained(folder, {trained_counter(models::llama.config(config)), config, {9}, models::llama});

@@ -28,7 +28,8 @@ struct settings {
 };
 
 void declare_options(CLI::App& app, settings& s) {
-  app.add_option("model", s.model, "folder with config.json, safetensors files and a tokenizer, or a GGUF file")->required();
+  app.add_option("model", s.model, "folder with config.json, safetensors files and a tokenizer, or a GGUF file")
+      ->required();
   app.add_option("--prompt", s.prompt, "say this, and end after the answer [chat, a line at a time]");
   app.add_option("--system", s.system, "what the model is told before all else");
   app.add_option("--max-tokens", s.max_tokens, "the most tokens of an answer")->capture_default_str();
@@ -36,7 +37,8 @@ void declare_options(CLI::App& app, settings& s) {
       ->capture_default_str();
   app.add_option("--temperature", s.how.temperature, "0 takes the most likely token")->capture_default_str();
   app.add_option("--top-k", s.how.top_k, "draw from so many likely tokens; 0 takes all")->capture_default_str();
-  app.add_option("--top-p", s.how.top_p, "draw from the likely tokens of this probability together")->capture_default_str();
+  app.add_option("--top-p", s.how.top_p, "draw from the likely tokens of this probability together")
+      ->capture_default_str();
   app.add_option("--seed", s.how.seed, "of what is drawn")->capture_default_str();
   app.add_option("--device", s.device, "where it runs: cpu, cuda, or cuda:N")->capture_default_str();
   app.add_option("--threads", s.threads, "threads; 0 takes all")->capture_default_str();
@@ -68,9 +70,11 @@ class chat {
   void answer(const std::string& to) {
     messages_.push_back({"user", to});
     const std::vector<std::int32_t> prompt =
-        template_ ? tokenizer_.ids(template_->render(messages_, {.add_generation_prompt = true}), false) : tokenizer_.ids(to);
+        template_ ? tokenizer_.ids(template_->render(messages_, {.add_generation_prompt = true}), false)
+                  : tokenizer_.ids(to);
     if (static_cast<std::int64_t>(prompt.size()) >= says_.context())
-      throw tk::error("chat", std::to_string(prompt.size()) + " tokens", fmt::format("fewer than the context {}", says_.context()));
+      throw tk::error("chat", std::to_string(prompt.size()) + " tokens",
+                      fmt::format("fewer than the context {}", says_.context()));
     tk::text::decode_stream stream(tokenizer_);
     std::string said;
     const auto say = [&](const std::string& more) {

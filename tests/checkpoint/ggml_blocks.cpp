@@ -26,7 +26,8 @@ TEST_CASE("blocks of all formats are those of ggml") {
     REQUIRE(format != std::end(ggml_formats));
     CHECK(ggml_format_of(format->number) == format);
     std::vector<std::byte> bytes;
-    for (std::size_t i = 0; i < hex.size(); i += 2) bytes.push_back(static_cast<std::byte>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+    for (std::size_t i = 0; i < hex.size(); i += 2)
+      bytes.push_back(static_cast<std::byte>(std::stoi(hex.substr(i, 2), nullptr, 16)));
     REQUIRE(static_cast<std::int64_t>(bytes.size()) == format->bytes);
     std::vector<float> found(static_cast<std::size_t>(format->elements));
     format->read(bytes.data(), found.data());

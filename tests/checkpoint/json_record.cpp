@@ -10,7 +10,8 @@ using tokamax::checkpoint::json_record;
 
 TEST_CASE("fields are read by name, with a value for those that are missing or null") {
   const temporary_folder folder;
-  const auto path = folder.write("config.json", R"({"a": 3, "b": 2.5, "c": null, "d": "text", "e": [1, 2], "f": {"g": true}})");
+  const auto path =
+      folder.write("config.json", R"({"a": 3, "b": 2.5, "c": null, "d": "text", "e": [1, 2], "f": {"g": true}})");
   const json_record json = json_record::from_file(path);
   CHECK(json.get<int>("a") == 3);
   CHECK(json.get<double>("a") == 3.0);
@@ -22,12 +23,14 @@ TEST_CASE("fields are read by name, with a value for those that are missing or n
   CHECK(json.get<std::vector<int>>("e") == std::vector{1, 2});
   CHECK(json.record("f").get<bool>("g"));
   CHECK((json.is_number("a") && !json.is_number("e") && !json.is_number("z")));
-  CHECK_THROWS_WITH(json.get<int>("b"), contains("config.b: found 2.5, expected an integer") && contains("config.json"));
+  CHECK_THROWS_WITH(json.get<int>("b"),
+                    contains("config.b: found 2.5, expected an integer") && contains("config.json"));
   CHECK_THROWS_WITH(json.get<int>("z"), contains("config: found no z, expected a record with the field z"));
   CHECK_THROWS_WITH(json.record("a"), contains("config.a: found 3, expected a record"));
   CHECK_THROWS_WITH(json.record("f").get<int>("g"), contains("config.f.g: found true, expected an integer"));
   CHECK_THROWS_WITH(json.refuse("a", "3", "4"), contains("config.a: found 3, expected 4"));
-  CHECK_THROWS_WITH(json_record::from_file(folder.write("list.json", "[1]")), contains("config: found [1], expected a record"));
+  CHECK_THROWS_WITH(json_record::from_file(folder.write("list.json", "[1]")),
+                    contains("config: found [1], expected a record"));
 }
 
 TEST_CASE("fields are set, and the text has them") {

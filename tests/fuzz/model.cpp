@@ -15,8 +15,10 @@ void write_weights(const std::filesystem::path& path) {
     all.push_back({name, tk::array::filled({tk::f32, false, s}, 0.5)});
   };
   add("model.embed_tokens.weight", {6, 4}), add("lm_head.weight", {6, 4}), add("model.norm.weight", {4});
-  for (const char* norm : {"input_layernorm", "post_attention_layernorm"}) add(std::string("model.layers.0.") + norm + ".weight", {4});
-  for (const char* square : {"q", "k", "v", "o"}) add(std::string("model.layers.0.self_attn.") + square + "_proj.weight", {4, 4});
+  for (const char* norm : {"input_layernorm", "post_attention_layernorm"})
+    add(std::string("model.layers.0.") + norm + ".weight", {4});
+  for (const char* square : {"q", "k", "v", "o"})
+    add(std::string("model.layers.0.self_attn.") + square + "_proj.weight", {4, 4});
   for (const char* wide : {"gate", "up"}) add(std::string("model.layers.0.mlp.") + wide + "_proj.weight", {8, 4});
   add("model.layers.0.mlp.down_proj.weight", {4, 8});
   tk::checkpoint::write_safetensors(path, all);
@@ -27,8 +29,9 @@ void fuzz(std::string_view bytes) {
   if (bytes.starts_with("GGUF"))
     return only_errors([&] { tk::models::from_pretrained(file_with(bytes, "model.gguf")); });
   const std::filesystem::path folder = file_with(bytes, "config.json").parent_path();
-  static const bool written = (write_weights(folder / "model.safetensors"), std::filesystem::create_directories(folder / "several"),
-                               write_weights(folder / "several" / "a.safetensors"), true);
+  static const bool written =
+      (write_weights(folder / "model.safetensors"), std::filesystem::create_directories(folder / "several"),
+       write_weights(folder / "several" / "a.safetensors"), true);
   static_cast<void>(written);
   only_errors([&] {
     const tk::models::pretrained p = tk::models::from_pretrained(folder);

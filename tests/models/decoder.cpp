@@ -17,8 +17,15 @@ namespace models = tokamax::models;
 using models::decoder_config;
 
 namespace {
-const decoder_config plain{.vocabulary = 20, .context = 16, .width = 16, .layers = 2, .heads = 4, .kv_heads = 2, .head_size = 4,
-                           .hidden = 24, .rotary_size = 4};
+const decoder_config plain{.vocabulary = 20,
+                           .context = 16,
+                           .width = 16,
+                           .layers = 2,
+                           .heads = 4,
+                           .kv_heads = 2,
+                           .head_size = 4,
+                           .hidden = 24,
+                           .rotary_size = 4};
 /// One config for each thing that differs.
 std::vector<decoder_config> configs() {
   std::vector<decoder_config> all(7, plain);
@@ -27,7 +34,8 @@ std::vector<decoder_config> configs() {
   all[2].norm_before = false, all[2].norm_after = true, all[2].qk_norm = models::query_key_norm::all;
   all[3].norm_after = true, all[3].scale_offset = 1, all[3].windows = {3, 0}, all[3].attention_soft_cap = 5;
   all[3].logit_soft_cap = 2, all[3].embedding_scale = 4, all[3].local_rope_base = 100;
-  all[4].qk_norm = models::query_key_norm::head, all[4].scaling = {.kind = tk::nn::rope_kind::yarn, .factor = 4, .old_context = 8};
+  all[4].qk_norm = models::query_key_norm::head,
+  all[4].scaling = {.kind = tk::nn::rope_kind::yarn, .factor = 4, .old_context = 8};
   all[5].norm_scales = false, all[5].qkv_clip = 0.1, all[5].attention_scale = 1;
   all[6].rotary_size = 2, all[6].scaling = {.kind = tk::nn::rope_kind::ntk, .factor = 4}, all[6].rotary_size = 4;
   return all;
@@ -47,8 +55,9 @@ TEST_CASE("logits depend on earlier tokens only, and gradients reach every array
     const auto loss = [](const models::decoder& d, const tk::array& x) {
       return tk::mean(tk::softmax_cross_entropy(d(x), tk::reshape(x, {2, 6})));
     };
-    const auto [value, gradients] = tk::jit([&](const models::decoder& d, const tk::array& x) { return tk::value_and_grad(loss)(d, x); },
-                                            tk::any_device(tk::cpu))(m, ids);
+    const auto [value, gradients] =
+        tk::jit([&](const models::decoder& d, const tk::array& x) { return tk::value_and_grad(loss)(d, x); },
+                tk::any_device(tk::cpu))(m, ids);
     CHECK(std::fabs(value.item() - std::log(20.0f)) < 1);
     tk::for_each_leaf_with_path(
         [](std::string_view path, const tk::array& g) {
@@ -65,18 +74,26 @@ TEST_CASE("impossible configs are refused by the number") {
     change(c);
     return [c] { models::make_decoder(c); };
   };
-  CHECK_THROWS_WITH(refused([](auto& c) { c.vocabulary = 0; })(), contains("decoder: vocabulary: found 0, expected 1 to"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.vocabulary = 0; })(),
+                    contains("decoder: vocabulary: found 0, expected 1 to"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.width = -3; })(), contains("decoder: width: found -3"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.kv_heads = 3; })(), contains("decoder: kv_heads: found 3, expected a divisor of 4 heads"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.rotary_size = 3; })(), contains("decoder: rotary_size: found 3, expected an even part"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.kv_heads = 3; })(),
+                    contains("decoder: kv_heads: found 3, expected a divisor of 4 heads"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.rotary_size = 3; })(),
+                    contains("decoder: rotary_size: found 3, expected an even part"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.rotary_size = 6; })(), contains("decoder: rotary_size: found 6"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.learned_positions = true; })(), contains("expected 0 beside learned positions"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.learned_positions = true; })(),
+                    contains("expected 0 beside learned positions"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.epsilon = std::nan(""); })(), contains("decoder: epsilon: found nan"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.rope_base = 0.5; })(), contains("decoder: rope_base: found 0.5"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.windows = {1}; })(), contains("decoder: windows: found 1, expected one for each of 2"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.windows = {1}; })(),
+                    contains("decoder: windows: found 1, expected one for each of 2"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.windows = {1, -1}; })(), contains("decoder: windows: found -1"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.scaling = {.kind = tk::nn::rope_kind::llama3}; })(), contains("rope old_context: found 0"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.scaling = {.kind = tk::nn::rope_kind::by_factor}; })(), contains("rope factors: found 0, expected 2"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.heads = 1 << 27, c.head_size = 1 << 27; })(), contains("decoder: head_size"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.scaling = {.kind = tk::nn::rope_kind::llama3}; })(),
+                    contains("rope old_context: found 0"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.scaling = {.kind = tk::nn::rope_kind::by_factor}; })(),
+                    contains("rope factors: found 0, expected 2"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.heads = 1 << 27, c.head_size = 1 << 27; })(),
+                    contains("decoder: head_size"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.logit_soft_cap = -1; })(), contains("decoder: logit_soft_cap: found -1"));
 }

@@ -86,8 +86,10 @@ TEST_CASE("texts that do not fit are refused") {
   models::generator says(d, tk::cpu);
   CHECK_THROWS_WITH(says.next_logits({}), contains("generator: tokens: found 0, expected 1 to 32"));
   CHECK_THROWS_WITH(says.next_logits(std::vector<std::int32_t>(33, 1)), contains("generator: tokens: found 33"));
-  CHECK_THROWS_WITH(says.next_logits(std::vector<std::int32_t>{40}), contains("generator: tokens: found id 40, expected 0 to 39"));
+  CHECK_THROWS_WITH(says.next_logits(std::vector<std::int32_t>{40}),
+                    contains("generator: tokens: found id 40, expected 0 to 39"));
   CHECK_THROWS_WITH(says.next_logits(std::vector<std::int32_t>{-1}), contains("found id -1"));
-  CHECK_THROWS_WITH(models::generator(d, tk::cpu, {.context = 33}), contains("generator: context: found 33, expected 1 to 32"));
+  CHECK_THROWS_WITH(models::generator(d, tk::cpu, {.context = 33}),
+                    contains("generator: context: found 33, expected 1 to 32"));
   CHECK_THROWS_WITH(models::generator(d, tk::cpu, {.chunk = 0}), contains("generator: chunk: found 0"));
 }

@@ -27,7 +27,8 @@ TEST_CASE("SmolLM2 answers 50 questions with the tokens of transformers", "[.rea
   models::pretrained p = models::from_pretrained(std::filesystem::path(folder) / "SmolLM2-135M-Instruct.Q4_1.gguf");
   CHECK(p.end_tokens == std::vector<std::int32_t>{2});
   models::generator says(std::move(p.model), tk::cpu, {.context = 256});
-  const auto chats = tk::checkpoint::json_record::from_file(TOKAMAX_ROOT "/tests/golden/smollm2.json").get<std::vector<chat>>("chats");
+  const auto chats =
+      tk::checkpoint::json_record::from_file(TOKAMAX_ROOT "/tests/golden/smollm2.json").get<std::vector<chat>>("chats");
   CHECK(chats.size() == 50);
   for (const chat& c : chats) {
     CAPTURE(c.question);

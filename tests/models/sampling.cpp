@@ -35,7 +35,8 @@ TEST_CASE("draws have the probabilities of the softmax") {
   double total = 0;
   for (const float x : logits) total += std::exp(static_cast<double>(x) / 2);
   for (int i = 0; i < 5; ++i)
-    CHECK(n.at(i) / 4000.0 == Approx(std::exp(static_cast<double>(logits[static_cast<std::size_t>(i)]) / 2) / total).margin(0.025));
+    CHECK(n.at(i) / 4000.0 ==
+          Approx(std::exp(static_cast<double>(logits[static_cast<std::size_t>(i)]) / 2) / total).margin(0.025));
   CHECK(counts({.temperature = 2, .seed = 3}, 50) == counts({.temperature = 2, .seed = 3}, 50));
   CHECK(counts({.temperature = 2, .seed = 3}, 50) != counts({.temperature = 2, .seed = 4}, 50));
 }
@@ -51,7 +52,7 @@ TEST_CASE("top_k and top_p leave the most likely tokens") {
   CHECK(keys(counts({.temperature = 3, .top_k = 1}, 20)) == list{1});
   CHECK(keys(counts({.temperature = 3, .top_k = 99}, 900)) == list{0, 1, 2, 3, 4});
   CHECK(keys(counts({.temperature = 1, .top_p = 0.1}, 20)) == list{1});
-  CHECK(keys(counts({.temperature = 1, .top_p = 0.7}, 200)) == list{1, 3});   // 0.40 and 0.40
+  CHECK(keys(counts({.temperature = 1, .top_p = 0.7}, 200)) == list{1, 3});  // 0.40 and 0.40
   CHECK(keys(counts({.temperature = 1, .top_k = 3, .top_p = 0.9}, 400)) == list{1, 2, 3});
 }
 

@@ -29,13 +29,16 @@ TEST_CASE("without scaling it is rotary_embedding, and features behind are left 
   const nn::rotary some{.size = 6, .base = 500, .scaling = {}};
   const array y = some(x, some.angles(positions));
   CHECK(tk::test::distance(tk::slice_in_dim(y, 6, 16, 2), tk::slice_in_dim(x, 6, 16, 2)) == 0);
-  CHECK(tk::test::distance(tk::slice_in_dim(y, 0, 6, 2), tk::rotary_embedding(tk::slice_in_dim(x, 0, 6, 2), positions, {.base = 500})) < 1e-6);
+  CHECK(tk::test::distance(tk::slice_in_dim(y, 0, 6, 2),
+                           tk::rotary_embedding(tk::slice_in_dim(x, 0, 6, 2), positions, {.base = 500})) < 1e-6);
   const array half = tk::astype(x, tk::bf16);
   CHECK(turn(half, turn.angles(positions)).dtype() == tk::bf16);
 }
 
 TEST_CASE("each kind of scaling changes the frequencies that it shall") {
-  const auto frequencies = [](const nn::rope_scaling& s) { return nn::rotary{.size = 32, .base = 10000, .scaling = s}.frequencies(); };
+  const auto frequencies = [](const nn::rope_scaling& s) {
+    return nn::rotary{.size = 32, .base = 10000, .scaling = s}.frequencies();
+  };
   const auto plain = frequencies({}), linear = frequencies({.kind = nn::rope_kind::linear, .factor = 4}),
              ntk = frequencies({.kind = nn::rope_kind::ntk, .factor = 4}),
              own = frequencies({.kind = nn::rope_kind::by_factor, .factors = std::vector<double>(16, 2.0)});
@@ -51,11 +54,13 @@ TEST_CASE("each kind of scaling changes the frequencies that it shall") {
   CHECK(ntk[0] == 1);
   CHECK(ntk[15] == Approx(plain[15] / 4));
   for (const auto& f : {llama3, yarn}) {
-    CHECK(f[0] == Approx(plain[0]));         // turns 40 times in the old context
+    CHECK(f[0] == Approx(plain[0]));        // turns 40 times in the old context
     CHECK(f[15] == Approx(plain[15] / 8));  // does not turn once
   }
   // Turns twice: a third of the way from 1 to 4 turns.
-  const nn::rotary one{.size = 2, .base = 10000, .scaling = {.kind = nn::rope_kind::llama3, .factor = 8, .old_context = 4 * 3.14159265358979}};
+  const nn::rotary one{.size = 2,
+                       .base = 10000,
+                       .scaling = {.kind = nn::rope_kind::llama3, .factor = 8, .old_context = 4 * 3.14159265358979}};
   CHECK(one.frequencies()[0] == Approx(1.0 / 3 + 2.0 / 3 / 8));
 }
 

@@ -7,7 +7,6 @@
 
 #include <cstddef>  // byte
 #include <cstring>  // memcpy
-#include <span>     // span
 
 namespace tokamax::checkpoint {
 

@@ -3,7 +3,7 @@
 // umbrella: not tokamax.hpp (readers of models use it)
 #pragma once
 
-#include <tokamax/checkpoint/json_record.hpp>  // json_record
+#include <tokamax/checkpoint/json.hpp>         // parse_json
 #include <tokamax/checkpoint/safetensors.hpp>  // safetensors_file
 
 #include <memory>  // unique_ptr

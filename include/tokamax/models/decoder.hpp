@@ -3,10 +3,10 @@
 // umbrella: not tokamax.hpp (models that are read from files use it)
 #pragma once
 
-#include <tokamax/models/decoder_block.hpp>   // decoder_block
-#include <tokamax/nn/embed.hpp>               // embed
-#include <tokamax/ops/attention.hpp>          // dot_product_attention
-#include <tokamax/ops/paged_attention.hpp>    // ragged_paged_attention
+#include <tokamax/models/decoder_block.hpp>  // decoder_block
+#include <tokamax/nn/embed.hpp>              // embed
+#include <tokamax/ops/attention.hpp>         // dot_product_attention
+#include <tokamax/ops/paged_attention.hpp>   // ragged_paged_attention
 
 namespace tokamax::models {
 

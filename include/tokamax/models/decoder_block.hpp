@@ -5,8 +5,8 @@
 #pragma once
 
 #include <tokamax/lax/elementwise/arithmetic.hpp>  // maximum, minimum
-#include <tokamax/models/decoder_norm.hpp>     // decoder_norm
-#include <tokamax/nn/linear.hpp>               // linear
+#include <tokamax/models/decoder_norm.hpp>         // decoder_norm
+#include <tokamax/nn/linear.hpp>                   // linear
 
 namespace tokamax::models {
 
@@ -97,7 +97,8 @@ struct decoder_block {
   decoder_mlp mlp;
 
   static decoder_block of(const decoder_config& c) {
-    const decoder_norm before = decoder_norm::of(c, c.width, c.norm_before), after = decoder_norm::of(c, c.width, c.norm_after);
+    const decoder_norm before = decoder_norm::of(c, c.width, c.norm_before),
+                       after = decoder_norm::of(c, c.width, c.norm_after);
     return {before, after, before, after, decoder_attention::of(c), decoder_mlp::of(c)};
   }
   template <class Attend>

@@ -23,10 +23,10 @@ struct decoder_config {
 
   norm_kind norm = norm_kind::rms;
   double epsilon = 1e-6;
-  double scale_offset = 0;       ///< is added to the scale of RMS norms
-  bool norm_scales = true;       ///< do norms have parameters?
-  bool norm_before = true;       ///< the input of each part of a block
-  bool norm_after = false;       ///< its result, before it is added to the residual path
+  double scale_offset = 0;  ///< is added to the scale of RMS norms
+  bool norm_scales = true;  ///< do norms have parameters?
+  bool norm_before = true;  ///< the input of each part of a block
+  bool norm_after = false;  ///< its result, before it is added to the residual path
   query_key_norm qk_norm = query_key_norm::none;
 
   nn::activation_function activation = silu;
@@ -58,13 +58,18 @@ inline void require_possible(const decoder_config& c, const std::string& where =
     std::string text = std::to_string(found);
     text.resize(text.find_last_not_of('0') + 1);
     if (text.ends_with('.')) text.pop_back();
-    throw error(where.empty() ? error_kind::argument : error_kind::file, std::string("decoder: ") + name, text, expected,
-                where);
+    throw error(where.empty() ? error_kind::argument : error_kind::file, std::string("decoder: ") + name, text,
+                expected, where);
   };
   static constexpr int most = 1 << 28;
-  for (const auto& [name, size] : {std::pair{"vocabulary", c.vocabulary}, {"context", c.context}, {"width", c.width},
-                                   {"layers", c.layers}, {"heads", c.heads}, {"kv_heads", c.kv_heads},
-                                   {"head_size", c.head_size}, {"hidden", c.hidden}})
+  for (const auto& [name, size] : {std::pair{"vocabulary", c.vocabulary},
+                                   {"context", c.context},
+                                   {"width", c.width},
+                                   {"layers", c.layers},
+                                   {"heads", c.heads},
+                                   {"kv_heads", c.kv_heads},
+                                   {"head_size", c.head_size},
+                                   {"hidden", c.hidden}})
     require(size >= 1 && size <= most, name, size, "1 to " + std::to_string(most));
   require(c.heads % c.kv_heads == 0, "kv_heads", c.kv_heads, "a divisor of " + std::to_string(c.heads) + " heads");
   require(std::int64_t{c.heads} * c.head_size <= most, "head_size", c.head_size,
@@ -85,7 +90,8 @@ inline void require_possible(const decoder_config& c, const std::string& where =
           static_cast<double>(c.windows.size()), "one for each of " + std::to_string(c.layers) + " layers");
   for (const int w : c.windows) require(w >= 0, "windows", w, "0 or more");
   for (const auto& [name, cap] : {std::pair{"attention_soft_cap", c.attention_soft_cap},
-                                  {"logit_soft_cap", c.logit_soft_cap}, {"qkv_clip", c.qkv_clip}})
+                                  {"logit_soft_cap", c.logit_soft_cap},
+                                  {"qkv_clip", c.qkv_clip}})
     require(cap >= 0, name, cap, "0 or more");
 }
 

@@ -56,8 +56,7 @@ inline nn::activation_function activation_named(const checkpoint::json_record& j
 
 /// How rope is scaled, as the record `rope` in the file `json` says.
 inline void read_scaling(const checkpoint::json_record& json, const checkpoint::json_record& rope, decoder_config& c) {
-  const std::string kind =
-      rope.get<std::string>("rope_type", rope.get<std::string>("type", std::string("default")));
+  const std::string kind = rope.get<std::string>("rope_type", rope.get<std::string>("type", std::string("default")));
   nn::rope_scaling& s = c.scaling;
   s.old_context = rope.get<double>("original_max_position_embeddings",
                                    json.get<double>("original_max_position_embeddings", c.context));

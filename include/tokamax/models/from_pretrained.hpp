@@ -19,21 +19,21 @@ inline constexpr decoder_family decoder_families[] = {llama,  mistral, qwen2, qw
                                                       gemma3, phi3,    gpt2,  olmo,  olmo2, olmo3};
 
 struct pretrained_options {
-  tokamax::dtype dtype = f32;                       ///< of the weights: f32 or bf16, whatever the file has
+  tokamax::dtype dtype = f32;                 ///< of the weights: f32 or bf16, whatever the file has
   std::vector<decoder_family> families = {};  ///< of the user, which are looked through before those of the library
 };
 
 /// A language model that was read, with what its files say beside the weights.
 struct pretrained {
   decoder model;
-  checkpoint::json_record config;          ///< config.json
-  std::vector<std::int32_t> end_tokens;    ///< which end what the model says
+  checkpoint::json_record config;        ///< config.json
+  std::vector<std::int32_t> end_tokens;  ///< which end what the model says
   decoder_family family;
 };
 
 namespace detail {
 
-inline std::string names_of_families(const pretrained_options& o, std::string_view decoder_family::*name) {
+inline std::string names_of_families(const pretrained_options& o, std::string_view decoder_family::* name) {
   std::string all;
   const auto add = [&](const decoder_family& f) {
     if (!(f.*name).empty()) all += (all.empty() ? "" : ", ") + std::string(f.*name);
@@ -42,7 +42,7 @@ inline std::string names_of_families(const pretrained_options& o, std::string_vi
   for (const decoder_family& f : decoder_families) add(f);
   return all;
 }
-inline const decoder_family* find_family(const pretrained_options& o, std::string_view decoder_family::*name,
+inline const decoder_family* find_family(const pretrained_options& o, std::string_view decoder_family::* name,
                                          std::string_view wanted) {
   const auto is_it = [&](const decoder_family& f) { return f.*name == wanted && !wanted.empty(); };
   if (const auto at = std::find_if(o.families.begin(), o.families.end(), is_it); at != o.families.end()) return &*at;
@@ -84,14 +84,16 @@ inline pretrained from_gguf(const std::filesystem::path& path, const pretrained_
   const std::string& name = file->get<std::string>("general.architecture");
   const decoder_family* const family = find_family(o, &decoder_family::gguf, name);
   if (!family) file->refuse("general.architecture", name, names_of_families(o, &decoder_family::gguf));
-  pretrained result{.model = {}, .config = config_of_gguf(*file, *family, path.string()), .end_tokens = {}, .family = *family};
+  pretrained result{
+      .model = {}, .config = config_of_gguf(*file, *family, path.string()), .end_tokens = {}, .family = *family};
   tensor_source from = tensors_of(file, path.string());
   result.model = decoder_for(result.config, *family, from);
   std::set<std::string> ignored;
   if (const auto factors = from.shapes.find("rope_freqs.weight"); factors != from.shapes.end()) {
     nn::rope_scaling& s = result.model.config.scaling;
     if (!(factors->second == shape{result.model.config.rotary_size / 2}))
-      file->refuse("rope_freqs.weight", "another shape", "[" + std::to_string(result.model.config.rotary_size / 2) + "]");
+      file->refuse("rope_freqs.weight", "another shape",
+                   "[" + std::to_string(result.model.config.rotary_size / 2) + "]");
     s = {.kind = nn::rope_kind::by_factor};
     for (const float f : from.read(factors->first, f32).values<float>()) s.factors.push_back(f);
     require_possible(result.model.config, path.string());
@@ -122,7 +124,8 @@ inline pretrained from_folder(const std::filesystem::path& path, const pretraine
   // Models that were saved without their output layer have no prefix: "layers.0" in place of "model.layers.0".
   std::vector<weight_name> names = family->names();
   for (const weight_name& n : family->names())
-    if (const std::size_t dot = n.tensor.find('.'); n.tensor.starts_with("model.") || n.tensor.starts_with("transformer."))
+    if (const std::size_t dot = n.tensor.find('.');
+        n.tensor.starts_with("model.") || n.tensor.starts_with("transformer."))
       names.push_back({n.tensor.substr(dot + 1), n.arrays, n.form});
   read_weights(result.model, from, names, tensors_without_use(from, result.model.config.tied), o.dtype);
   if (const auto more = path / "generation_config.json"; std::filesystem::exists(more))
@@ -154,7 +157,8 @@ inline void save_pretrained(const std::filesystem::path& path, const pretrained&
     throw error(error_kind::file, "save_pretrained", "a folder that exists already", "a new one", path.string());
   std::error_code failure;
   std::filesystem::create_directories(path, failure);
-  if (failure) throw error(error_kind::file, "save_pretrained", failure.message(), "a folder that can be made", path.string());
+  if (failure)
+    throw error(error_kind::file, "save_pretrained", failure.message(), "a folder that can be made", path.string());
   checkpoint::write_safetensors_folder(path, named_weights(it.model, it.family.names()), most_bytes);
   replace_file(path / "config.json", it.config.text());
 }

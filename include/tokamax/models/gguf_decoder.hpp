@@ -31,7 +31,8 @@ inline void put_gguf_rope(const gguf_file& file, const std::string& of, checkpoi
 
 /// What config.json would say.
 /// errors  tokamax::error of the kind `file` for a value that is missing or no integer
-inline checkpoint::json_record config_of_gguf(const gguf_file& file, const decoder_family& family, const std::string& where) {
+inline checkpoint::json_record config_of_gguf(const gguf_file& file, const decoder_family& family,
+                                              const std::string& where) {
   const std::string of = std::string(family.gguf) + ".";
   checkpoint::json_record json({}, where);
   json.set("architectures", std::vector<std::string>{std::string(family.architecture)});

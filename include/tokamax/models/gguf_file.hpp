@@ -29,10 +29,12 @@ class gguf_file : public text::gguf_metadata {
     if (!(unit >= 1 && unit <= 1 << 20)) refuse("general.alignment", std::to_string(unit), "1 to 2^20");
     const auto step = static_cast<std::uint64_t>(unit), data = (offset() + step - 1) / step * step;
     for (auto& [name, t] : tensors_) {
-      if (t.begin % step != 0) refuse("offset of " + name, std::to_string(t.begin), "a multiple of " + std::to_string(step));
+      if (t.begin % step != 0)
+        refuse("offset of " + name, std::to_string(t.begin), "a multiple of " + std::to_string(step));
       const std::uint64_t size = file().size();
       if (data > size || t.begin > size - data || t.bytes() > size - data - t.begin)
-        refuse("tensor " + name, "bytes behind the end", "a file of " + std::to_string(data + t.begin + t.bytes()) + " bytes");
+        refuse("tensor " + name, "bytes behind the end",
+               "a file of " + std::to_string(data + t.begin + t.bytes()) + " bytes");
       t.begin += data;
     }
   }
@@ -45,7 +47,8 @@ class gguf_file : public text::gguf_metadata {
     if (found == tensors_.end()) refuse("tensor " + name, "nothing", "a tensor");
     const tensor& t = found->second;
     array result = array::uninitialized({as, false, t.shape});
-    const std::int64_t blocks = result.size() / t.format->elements, at_once = std::max<std::int64_t>(1, (1 << 18) / t.format->bytes);
+    const std::int64_t blocks = result.size() / t.format->elements,
+                       at_once = std::max<std::int64_t>(1, (1 << 18) / t.format->bytes);
     std::vector<std::byte> piece(static_cast<std::size_t>(std::min(blocks, at_once) * t.format->bytes));
     std::vector<float> floats(static_cast<std::size_t>(t.format->elements));
     for (std::int64_t first = 0; first < blocks; first += at_once) {
@@ -83,7 +86,9 @@ class gguf_file : public text::gguf_metadata {
     for (std::uint64_t i = axes; i-- > 0;) t.shape.push_back(static_cast<std::int64_t>(extents[i]));
     const std::uint64_t number = natural(4);
     t.format = checkpoint::ggml_format_of(number);
-    if (!t.format) refuse("type of " + name, std::to_string(number), "F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K");
+    if (!t.format)
+      refuse("type of " + name, std::to_string(number),
+             "F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K");
     if (axes > 0 && extents[0] % static_cast<std::uint64_t>(t.format->elements) != 0)
       refuse("row of " + name, std::to_string(extents[0]), "whole blocks of " + std::to_string(t.format->elements));
     t.begin = natural(8);

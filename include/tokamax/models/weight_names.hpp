@@ -24,8 +24,8 @@ enum class weight_form : std::uint8_t {
 
 /// A tensor and the arrays that are in it, one behind the other along the outputs. `#` stands for the number of a layer.
 struct weight_name {
-  std::string_view tensor;                ///< "model.layers.#.self_attn.q_proj.weight"
-  std::vector<std::string_view> arrays;   ///< {"blocks[#].attend.query.kernel"}
+  std::string_view tensor;               ///< "model.layers.#.self_attn.q_proj.weight"
+  std::vector<std::string_view> arrays;  ///< {"blocks[#].attend.query.kernel"}
   weight_form form = weight_form::same;
 };
 
@@ -78,7 +78,8 @@ inline std::vector<weight_place> places_of(const std::vector<weight_name>& names
       weight_place place{of_layer(n.tensor, i), {}, {}, n.form};
       for (const std::string_view pattern : n.arrays) {
         place.paths.push_back(of_layer(pattern, i));
-        if (const auto found = arrays.find(place.paths.back()); found != arrays.end()) place.arrays.push_back(found->second);
+        if (const auto found = arrays.find(place.paths.back()); found != arrays.end())
+          place.arrays.push_back(found->second);
       }
       if (place.arrays.size() == place.paths.size()) result.push_back(std::move(place));
     }
@@ -107,7 +108,8 @@ inline void read_weights(decoder& model, const tensor_source& from, const std::v
   for (const detail::weight_place& p : places) {
     const shape expected = p.stored();
     if (const shape& found = from.shapes.at(p.tensor); !(found == expected))
-      refuse("tensor " + p.tensor, std::string((message() << found).view()), std::string((message() << expected).view()));
+      refuse("tensor " + p.tensor, std::string((message() << found).view()),
+             std::string((message() << expected).view()));
     known.insert(p.tensor);
     for (const std::string& path : p.paths)
       if (!filled.insert(path).second) refuse("tensor " + p.tensor, "a second one for " + path, "one");

@@ -3,11 +3,11 @@
 // umbrella: not tokamax.hpp (models that are read from files use it)
 #pragma once
 
-#include <tokamax/lax/elementwise/unary.hpp>  // cos, sin
-#include <tokamax/lax/indexing/slice.hpp>     // slice_in_dim
-#include <tokamax/lax/iota.hpp>               // iota
+#include <tokamax/lax/elementwise/unary.hpp>   // cos, sin
+#include <tokamax/lax/indexing/slice.hpp>      // slice_in_dim
+#include <tokamax/lax/iota.hpp>                // iota
 #include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
-#include <tokamax/lax/shapes/reverse.hpp>     // reverse
+#include <tokamax/lax/shapes/reverse.hpp>      // reverse
 
 #include <algorithm>  // clamp
 #include <cmath>      // pow
@@ -29,12 +29,12 @@ enum class rope_kind : std::uint8_t {
 struct rope_scaling {
   rope_kind kind = rope_kind::plain;
   double factor = 1;
-  double old_context = 0;                           ///< yarn, llama3: the context of the first training
+  double old_context = 0;                                      ///< yarn, llama3: the context of the first training
   double low_frequency_factor = 1, high_frequency_factor = 4;  ///< llama3
-  double beta_fast = 32, beta_slow = 1;             ///< yarn: turns in the old context
-  bool truncate = true;                             ///< yarn: are the bounds whole pairs?
-  double attention_factor = 0;                      ///< of sines and cosines; 0: of yarn 0.1 ln(factor) + 1, else 1
-  std::vector<double> factors = {};                 ///< by_factor: of each pair
+  double beta_fast = 32, beta_slow = 1;                        ///< yarn: turns in the old context
+  bool truncate = true;                                        ///< yarn: are the bounds whole pairs?
+  double attention_factor = 0;       ///< of sines and cosines; 0: of yarn 0.1 ln(factor) + 1, else 1
+  std::vector<double> factors = {};  ///< by_factor: of each pair
 };
 
 /// Sines and cosines of the angles of some positions.
@@ -77,8 +77,8 @@ struct rotary {
   array operator()(const array& x, const rotary_angles& by, source_line l = source_line::current()) const {
     const int last = x.rank() - 1;
     if (size == x.extent(last)) return turned(x, by, l);
-    return concatenate({turned(slice_in_dim(x, 0, size, last, l), by, l), slice_in_dim(x, size, x.extent(last), last, l)},
-                       last, l);
+    return concatenate(
+        {turned(slice_in_dim(x, 0, size, last, l), by, l), slice_in_dim(x, size, x.extent(last), last, l)}, last, l);
   }
 
  private:

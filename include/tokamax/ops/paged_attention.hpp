@@ -33,7 +33,7 @@ struct paged_attention_options {
   array sinks = {};                 ///< [N] scores that take part in the softmax of each token of a head
   array key_scales = {};            ///< [P, page, K] by which cached keys are multiplied, as quantised ones need it
   array value_scales = {};          ///< [P, page, K] the same for values; there are both or none
-  bool same_bits = false;           ///< a token has the same bits whichever tokens come with it; many tokens take longer then
+  bool same_bits = false;  ///< a token has the same bits whichever tokens come with it; many tokens take longer then
 };
 
 namespace detail {

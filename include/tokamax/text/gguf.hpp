@@ -55,7 +55,6 @@ class gguf_metadata {
     throw error(error_kind::file, "gguf: " + what, found, expected, file_.path().string());
   }
 
-
  protected:
   // What follows is read from where the reader stands: behind the metadata at first. Lists are read through a buffer; no memory
   // is taken for more than the file holds.

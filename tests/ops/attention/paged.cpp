@@ -295,7 +295,8 @@ TEST_CASE("with same_bits a token has the bits that it has alone, however many c
         for (std::int32_t t = 0; t < p.q_lens[r]; ++t, ++at) {
           const auto row = static_cast<std::int64_t>(r);
           const tk::paged_batch alone{numbers_of({p.kv_lens[r] - p.q_lens[r] + t + 1}),
-                                      tk::slice_in_dim(p.batch.page_indices, row, row + 1, 0), numbers_of({0, 1}), numbers_of({1})};
+                                      tk::slice_in_dim(p.batch.page_indices, row, row + 1, 0), numbers_of({0, 1}),
+                                      numbers_of({1})};
           const array one = tk::ragged_paged_attention(tk::slice_in_dim(p.q, at, at + 1, 0), p.cache, alone, o);
           CHECK(tk::test::bit_difference({tk::slice_in_dim(y, at, at + 1, 0)}, {one}) == "");
         }

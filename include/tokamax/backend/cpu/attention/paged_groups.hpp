@@ -91,7 +91,7 @@ inline std::int64_t group_tokens(const paged_attention_shape& s, std::int64_t* e
     const std::int64_t sequence = found < s.num_seqs && t >= s.cu_q_lens[0] ? found : -1;
     if (n == 0 || groups[n - 1].sequence != sequence || groups[n - 1].tokens == most) {
       const std::int64_t left = sequence < 0 ? 0 : s.cu_q_lens[sequence + 1] - t;  // of this sequence
-      const bool blocked =
+      const bool blocked =  // sums of products depend on the rows that are computed with a row
           !s.same_bits && left * s.queries() >= block_queries && s.head_size > 0 && s.value_size > 0;
       most = most_tokens(s, blocked);
       groups[n] = {.token = t, .tokens = 0, .sequence = sequence}, groups[n++].blocked = blocked;
