@@ -53,7 +53,7 @@ TOKAMAX_FILES_COMPILED_ONCE safetensors_folder::safetensors_folder(const std::fi
   for (const auto& [name, file] : json["weight_map"].items()) {
     if (!file.is_string()) refuse(name, detail::brief(file), "the name of a file");
     const auto text = file.get<std::string>();
-    if (std::filesystem::path(text).filename().string() != text || text == "." || text == "..")
+    if (text.empty() || std::filesystem::path(text).filename().string() != text || text == "." || text == "..")
       refuse(name, detail::brief(file), "the name of a file in this folder");
     if (!opened.contains(text)) {
       open(path / text);
