@@ -51,20 +51,17 @@ class gguf_file : public text::gguf_metadata {
                        at_once = std::max<std::int64_t>(1, (1 << 18) / t.format->bytes);
     std::vector<std::byte> piece(static_cast<std::size_t>(std::min(blocks, at_once) * t.format->bytes));
     std::vector<float> floats(static_cast<std::size_t>(t.format->elements));
+    auto* const to = as == f32 ? result.mutable_data<float>() : nullptr;
+    auto* const rounded = as == f32 ? nullptr : result.mutable_data<bfloat16>();
     for (std::int64_t first = 0; first < blocks; first += at_once) {
       const std::int64_t count = std::min(at_once, blocks - first);
       const std::span<std::byte> bytes(piece.data(), static_cast<std::size_t>(count * t.format->bytes));
       file().read(t.begin + static_cast<std::uint64_t>(first * t.format->bytes), bytes);
       for (std::int64_t b = 0; b < count; ++b) {
         const std::int64_t at = (first + b) * t.format->elements;
-        const std::byte* const block = bytes.data() + b * t.format->bytes;
-        if (as == f32) {
-          t.format->read(block, result.mutable_data<float>() + at);
-          continue;
-        }
-        t.format->read(block, floats.data());
-        for (std::size_t i = 0; i < floats.size(); ++i)
-          result.mutable_data<bfloat16>()[at + static_cast<std::int64_t>(i)] = bfloat16(floats[i]);
+        float* const block = to ? to + at : floats.data();
+        t.format->read(bytes.data() + b * t.format->bytes, block);
+        for (std::int64_t i = 0; i < t.format->elements && rounded; ++i) rounded[at + i] = bfloat16(block[i]);
       }
     }
     return result;
