@@ -8,23 +8,29 @@
 //
 // A checkpoint is a folder with a safetensors file, which other programs can read too, and a JSON file.
 //
-//   checkpoint/crc32c.hpp         the Castagnoli checksum.
-//   checkpoint/json.hpp           JSON that anybody may have written, read strictly and within bounds.
-//   checkpoint/json_value.hpp     numbers, texts, vectors and plain records as a JSON value, and back.
-//   checkpoint/manager.hpp        the checkpoints of a run, one folder a step.
-//   checkpoint/metadata.hpp       numbers, texts and plain records that are saved beside the arrays.
-//   checkpoint/metadata_file.hpp  metadata, and the checksums of the arrays, as a JSON file with a checksum of its own.
-//   checkpoint/safetensors.hpp    arrays by name in one file, in the format of Hugging Face.
-//   checkpoint/state.hpp          a tree of arrays and its metadata as one folder, written whole or not at all.
-//   checkpoint/stored_array.hpp   what the header of a safetensors file says of one array.
+//   checkpoint/crc32c.hpp              the Castagnoli checksum.
+//   checkpoint/ggml_blocks.hpp         numbers as ggml stores them, in blocks of few bits with their scales, as floats.
+//   checkpoint/json.hpp                JSON that anybody may have written, read strictly and within bounds.
+//   checkpoint/json_record.hpp         a JSON record of a file, read field by field, such as the config.json of a model.
+//   checkpoint/json_value.hpp          numbers, texts, vectors and plain records as a JSON value, and back.
+//   checkpoint/manager.hpp             the checkpoints of a run, one folder a step.
+//   checkpoint/metadata.hpp            numbers, texts and plain records that are saved beside the arrays.
+//   checkpoint/metadata_file.hpp       metadata, and the checksums of the arrays, as a JSON file with a checksum of its own.
+//   checkpoint/safetensors.hpp         arrays by name in one file, in the format of Hugging Face.
+//   checkpoint/safetensors_folder.hpp  the arrays of a model's folder, in one safetensors file or several with an index.
+//   checkpoint/state.hpp               a tree of arrays and its metadata as one folder, written whole or not at all.
+//   checkpoint/stored_array.hpp        what the header of a safetensors file says of one array.
 #pragma once
 
 #include <tokamax/checkpoint/crc32c.hpp>
+#include <tokamax/checkpoint/ggml_blocks.hpp>
 #include <tokamax/checkpoint/json.hpp>
+#include <tokamax/checkpoint/json_record.hpp>
 #include <tokamax/checkpoint/json_value.hpp>
 #include <tokamax/checkpoint/manager.hpp>
 #include <tokamax/checkpoint/metadata.hpp>
 #include <tokamax/checkpoint/metadata_file.hpp>
 #include <tokamax/checkpoint/safetensors.hpp>
+#include <tokamax/checkpoint/safetensors_folder.hpp>
 #include <tokamax/checkpoint/state.hpp>
 #include <tokamax/checkpoint/stored_array.hpp>

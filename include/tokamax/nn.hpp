@@ -15,6 +15,7 @@
 //   nn/mode.hpp          whether a layer is trained or used.
 //   nn/recurrent.hpp     recurrent cells (LSTM, GRU, simple), and a layer that takes one over time.
 //   nn/rms_norm.hpp      rms_norm with a learned scale.
+//   nn/rotary.hpp        rotary position embedding, with the frequencies of models that were stretched to longer contexts.
 //   nn/statistic.hpp     an array that a layer computes while it is trained, such as a running mean.
 #pragma once
 
@@ -32,4 +33,5 @@
 #include <tokamax/nn/mode.hpp>
 #include <tokamax/nn/recurrent.hpp>
 #include <tokamax/nn/rms_norm.hpp>
+#include <tokamax/nn/rotary.hpp>
 #include <tokamax/nn/statistic.hpp>

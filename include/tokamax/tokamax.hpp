@@ -53,7 +53,7 @@
 //   core/trace_life.hpp                   how an array knows at run time whether the graph that it points to still exists.
 //   core/type.hpp                         what is known of an array without its data, and its text form for messages.
 //   lax.hpp                               all of lax.
-//   models.hpp                            all of models.
+//   models/gpt.hpp                        a decoder-only transformer, with its size fixed in its type or chosen at run time.
 //   nn/attention.hpp                      multi-head self-attention with learned projections.
 //   nn/dropout.hpp                        zero random elements while training.
 //   nn/embed.hpp                          a learned vector for each of a number of ids.
@@ -178,6 +178,7 @@
 //   data.hpp              pipelines from a text to batches, read from any position.
 //   kernel.hpp            kernels on blocks of arrays, written once for all devices.
 //   linalg.hpp            all of linalg.
+//   models.hpp            all of models.
 //   nn.hpp                all of nn.
 //   numpy.hpp             all of numpy.
 //   ops.hpp               all of ops.
@@ -241,7 +242,7 @@
 #include <tokamax/core/trace_life.hpp>
 #include <tokamax/core/type.hpp>
 #include <tokamax/lax.hpp>
-#include <tokamax/models.hpp>
+#include <tokamax/models/gpt.hpp>
 #include <tokamax/nn/attention.hpp>
 #include <tokamax/nn/dropout.hpp>
 #include <tokamax/nn/embed.hpp>

@@ -41,6 +41,7 @@ nlohmann::json& new_field(nlohmann::json& record, std::string_view name);
 struct json_place {
   const nlohmann::json& value;
   std::string path, where;
+  std::string kind = "metadata ";  // what stands before the name
 };
 bool bool_at(const json_place& at);
 double number_at(const json_place& at, double largest);
@@ -203,7 +204,7 @@ TOKAMAX_FILES_COMPILED_ONCE nlohmann::json& new_field(nlohmann::json& record, st
 }
 
 TOKAMAX_FILES_COMPILED_ONCE void expect_at(const json_place& at, bool fits, const char* expected) {
-  if (!fits) throw error(error_kind::file, "metadata " + at.path, brief(at.value), expected, at.where);
+  if (!fits) throw error(error_kind::file, at.kind + at.path, brief(at.value), expected, at.where);
 }
 TOKAMAX_FILES_COMPILED_ONCE bool bool_at(const json_place& at) {
   expect_at(at, at.value.is_boolean(), "true or false");
@@ -232,15 +233,15 @@ TOKAMAX_FILES_COMPILED_ONCE std::size_t list_at(const json_place& at) {
   return at.value.size();
 }
 TOKAMAX_FILES_COMPILED_ONCE json_place element_at(const json_place& list, std::size_t i) {
-  return {list.value[i], list.path + "[" + std::to_string(i) + "]", list.where};
+  return {list.value[i], list.path + "[" + std::to_string(i) + "]", list.where, list.kind};
 }
 TOKAMAX_FILES_COMPILED_ONCE json_place field_at(const json_place& record, std::string_view name) {
   expect_at(record, record.value.is_object(), "a record");
   const std::string key(name);
   if (!record.value.contains(key))
-    throw error(error_kind::file, "metadata " + record.path, "no " + key, "a record with the field " + key,
+    throw error(error_kind::file, record.kind + record.path, "no " + key, "a record with the field " + key,
                 record.where);
-  return {record.value[key], record.path + "." + key, record.where};
+  return {record.value[key], record.path + "." + key, record.where, record.kind};
 }
 
 }  // namespace detail

@@ -33,6 +33,7 @@ struct paged_attention_options {
   array sinks = {};                 ///< [N] scores that take part in the softmax of each token of a head
   array key_scales = {};            ///< [P, page, K] by which cached keys are multiplied, as quantised ones need it
   array value_scales = {};          ///< [P, page, K] the same for values; there are both or none
+  bool same_bits = false;  ///< a token has the same bits whichever tokens come with it; many tokens take longer then
 };
 
 namespace detail {
@@ -53,6 +54,7 @@ constexpr array paged(const array& q, const paged_cache& cache, const paged_batc
   }
   paged_attention_attributes a{.scale = o.scale, .soft_cap = o.logits_soft_cap, .window = o.sliding_window};
   a.value_size = value_size;
+  a.same_bits = o.same_bits;
   if (a.scale == 0 && q.rank() > 0) a.scale = inverse_sqrt(static_cast<double>(q.extent(-1)));
   arrays in{q, cache.keys, cache.values, batch.kv_lens, batch.page_indices, batch.cu_q_lens, batch.num_seqs};
   const dtype sums = is_floating(q.dtype()) ? carrying(q.dtype()) : f32;
@@ -80,6 +82,13 @@ constexpr array paged_slots(std::int64_t tokens, const paged_batch& batch, std::
 }
 
 }  // namespace detail
+
+/// The position of each of T tokens in its sequence: kv_lens[r] - cu_q_lens[r + 1] + t. Those of tokens of no sequence have no
+/// meaning.
+/// shapes  i32 [T]
+constexpr array paged_positions(std::int64_t tokens, const paged_batch& batch) {
+  return detail::paged_tokens(tokens, batch.kv_lens, batch.cu_q_lens, batch.num_seqs).position;
+}
 
 /// `cache` with the keys and values of new tokens written to their places. A program that was given the cache to keep writes
 /// into its memory.

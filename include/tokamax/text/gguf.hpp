@@ -28,7 +28,7 @@ class gguf_metadata {
     if (bytes(4) != "GGUF") refuse("magic", "other bytes", "GGUF");
     if (const auto version = natural(4); version < 2 || version > 3)
       refuse("version", std::to_string(version), "2 or 3");
-    natural(8);  // the number of tensors
+    tensors_ = natural(8);
     const std::uint64_t count = natural(8);
     for (std::uint64_t i = 0; i < count; ++i) {
       std::string name = text();
@@ -55,8 +55,9 @@ class gguf_metadata {
     throw error(error_kind::file, "gguf: " + what, found, expected, file_.path().string());
   }
 
- private:
-  // Lists are read through a buffer; no memory is taken for more than the file holds.
+ protected:
+  // What follows is read from where the reader stands: behind the metadata at first. Lists are read through a buffer; no memory
+  // is taken for more than the file holds.
   std::string bytes(std::uint64_t size) {
     if (size > file_.size() - offset_) refuse("bytes", "the end of the file", std::to_string(size) + " more bytes");
     std::string result;
@@ -70,12 +71,6 @@ class gguf_metadata {
     offset_ += size;
     return result;
   }
-  void fill() {
-    buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(file_.size() - read_, 1u << 18)));
-    file_.read(read_, std::as_writable_bytes(std::span(buffer_)));
-    read_ += buffer_.size();
-    at_ = 0;
-  }
   std::uint64_t natural(std::size_t size) {
     const std::string b = bytes(size);
     std::uint64_t result = 0;
@@ -86,6 +81,17 @@ class gguf_metadata {
     std::string result = bytes(natural(8));
     if (valid_utf8(result) != result.size()) refuse("text", "a byte that is not UTF-8", "UTF-8");
     return result;
+  }
+  const input_file& file() const { return file_; }
+  std::uint64_t offset() const { return offset_; }
+  std::uint64_t tensor_count() const { return tensors_; }
+
+ private:
+  void fill() {
+    buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(file_.size() - read_, 1u << 18)));
+    file_.read(read_, std::as_writable_bytes(std::span(buffer_)));
+    read_ += buffer_.size();
+    at_ = 0;
   }
   static constexpr std::array<std::size_t, 13> sizes{1, 1, 2, 2, 4, 4, 4,
                                                      1, 0, 0, 8, 8, 8};  // of numbers, by their types
@@ -121,6 +127,7 @@ class gguf_metadata {
   std::string buffer_;
   std::size_t at_ = 0;                   // in the buffer
   std::uint64_t offset_ = 0, read_ = 0;  // in the file: of the next byte, and behind the buffer
+  std::uint64_t tensors_ = 0;
   std::map<std::string, value> values_;
 };
 

@@ -280,3 +280,25 @@ TEST_CASE("paged attention says what is wrong with its operands") {
   CHECK_THROWS_WITH(tk::ragged_paged_attention(p.q, p.cache, p.batch, {.key_scales = p.q}),
                     contains("paged_attention: scales"));
 }
+
+TEST_CASE("with same_bits a token has the bits that it has alone, however many come with it") {
+  for (const tk::dtype cached : {tk::f32, tk::bf16})
+    for (const std::int64_t window : {0, 37, 300}) {
+      problem p{{1, 40, 9, 90}, {40, 300, 300, 700}, 6, 2, 24, 24, 16, 3, tk::f32, cached};
+      p.make(11);
+      const tk::paged_attention_options o{.sliding_window = window, .same_bits = true};
+      CAPTURE(window, tk::name(cached));
+      check(p, o, 2e-6);
+      const array y = tk::ragged_paged_attention(p.q, p.cache, p.batch, o);
+      std::int32_t at = 0;
+      for (std::size_t r = 0; r < p.q_lens.size(); ++r)
+        for (std::int32_t t = 0; t < p.q_lens[r]; ++t, ++at) {
+          const auto row = static_cast<std::int64_t>(r);
+          const tk::paged_batch alone{numbers_of({p.kv_lens[r] - p.q_lens[r] + t + 1}),
+                                      tk::slice_in_dim(p.batch.page_indices, row, row + 1, 0), numbers_of({0, 1}),
+                                      numbers_of({1})};
+          const array one = tk::ragged_paged_attention(tk::slice_in_dim(p.q, at, at + 1, 0), p.cache, alone, o);
+          CHECK(tk::test::bit_difference({tk::slice_in_dim(y, at, at + 1, 0)}, {one}) == "");
+        }
+    }
+}

@@ -118,6 +118,7 @@ template <int = 0> void gated_delta_rule(...) = delete;  // #include <tokamax/op
 template <int = 0> void grouped_matmul(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void multi_head_latent_attention(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void paged_attention(...) = delete;  // #include <tokamax/ops.hpp>
+template <int = 0> void paged_positions(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void quantize(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void ragged_dot(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void ragged_dot_general(...) = delete;  // #include <tokamax/ops.hpp>
@@ -157,11 +158,13 @@ template <int = 0> void check(...) = delete;  // #include <tokamax/checkpoint.hp
 template <int = 0> void check_json(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void crc32c(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void dtype_stored_as(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void ggml_format_of(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void restore(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void save(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void stored_bytes(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void stored_name(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void write_safetensors(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void write_safetensors_folder(...) = delete;  // #include <tokamax/checkpoint.hpp>
 }  // namespace declared_in_checkpoint_hpp
 using namespace declared_in_checkpoint_hpp;
 }  // namespace checkpoint

@@ -18,6 +18,7 @@ struct paged_attention_attributes {
   bool has_scales = false;      ///< are there operands [P, page, K] by which keys and values are multiplied?
   bool has_sinks = false;       ///< is the last operand [N], a score more in the softmax of each head?
   std::int64_t value_size = 0;  ///< h > 0: the values are the first h numbers of the keys, which are the operand again
+  bool same_bits = false;       ///< are the bits of a token those that it has without the other tokens?
 };
 
 namespace detail {

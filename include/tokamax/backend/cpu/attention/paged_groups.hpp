@@ -24,6 +24,7 @@ struct paged_attention_shape {
   const std::int32_t* cu_q_lens;       ///< [R + 1]
   std::int64_t num_seqs;               ///< at most R
   const float* sinks = nullptr;        ///< [N], or null
+  bool same_bits = false;              ///< does the order of a token's sums depend on its position alone?
 
   std::int64_t queries() const noexcept { return heads / kv_heads; }  // of one token for a key head
   std::int64_t position(std::int64_t sequence, std::int64_t token) const noexcept {
@@ -90,7 +91,8 @@ inline std::int64_t group_tokens(const paged_attention_shape& s, std::int64_t* e
     const std::int64_t sequence = found < s.num_seqs && t >= s.cu_q_lens[0] ? found : -1;
     if (n == 0 || groups[n - 1].sequence != sequence || groups[n - 1].tokens == most) {
       const std::int64_t left = sequence < 0 ? 0 : s.cu_q_lens[sequence + 1] - t;  // of this sequence
-      const bool blocked = left * s.queries() >= block_queries && s.head_size > 0 && s.value_size > 0;
+      const bool blocked =  // sums of products depend on the rows that are computed with a row
+          !s.same_bits && left * s.queries() >= block_queries && s.head_size > 0 && s.value_size > 0;
       most = most_tokens(s, blocked);
       groups[n] = {.token = t, .tokens = 0, .sequence = sequence}, groups[n++].blocked = blocked;
     }
@@ -106,6 +108,7 @@ inline std::int64_t find_groups(const paged_attention_shape& s, std::int64_t* en
   for (paged_group* g = groups; g != groups + n; ++g) {
     if (g->sequence < 0) continue;
     g->first_key = s.first_key(g->sequence, g->token);
+    if (s.same_bits) g->first_key -= g->first_key % keys_of_row_task;  // the parts of all groups begin at the same keys
     g->key_end = std::max(g->first_key, s.key_end(g->sequence, g->token + g->tokens - 1));
     g->blocked = g->blocked && knows_pages(s, *g);
     blocked += g->blocked ? s.kv_heads : 0;

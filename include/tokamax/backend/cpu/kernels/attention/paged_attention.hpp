@@ -48,6 +48,7 @@ inline void kernel(op_c<paged_attention_p>, cpu_tag, const kernel_arguments& a) 
                                        .cu_q_lens = a.in[5].as<const std::int32_t>(),
                                        .num_seqs = 0};
   s.num_seqs = std::clamp<std::int64_t>(a.in[6].as<const std::int32_t>()[0], 0, s.sequences);
+  s.same_bits = o.same_bits;
   if (o.has_sinks) s.sinks = cpu_backend::dense_floats<paged_sinks>(a.in[a.in_count - 1]);
   // The rows of a page lie one behind the other: [page, position, head, channel].
   const auto pages = [&](const array_view& x) {

@@ -1,0 +1,115 @@
+// tokamax/models/decoder.hpp: a language model of any of many families, for training and for generation with a cache.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models that are read from files use it)
+#pragma once
+
+#include <tokamax/models/decoder_block.hpp>  // decoder_block
+#include <tokamax/nn/embed.hpp>              // embed
+#include <tokamax/ops/attention.hpp>         // dot_product_attention
+#include <tokamax/ops/paged_attention.hpp>   // ragged_paged_attention
+
+namespace tokamax::models {
+
+/// The keys and values of each layer.
+struct decoder_cache {
+  std::vector<paged_cache> layers;
+};
+
+/// What new tokens give: logits [R, vocabulary] of the last token of each of R sequences, and the cache with them.
+struct decoder_step {
+  array logits;
+  decoder_cache cache;
+};
+
+/// A decoder-only transformer that a config describes; `make_decoder` makes one, `from_pretrained` reads one.
+struct decoder {
+  decoder_config config;
+  nn::embed token, position;  // without learned positions there are none
+  std::vector<decoder_block> blocks;
+  decoder_norm norm;
+  nn::linear head;  // no outputs if logits are products with the embedding
+
+  /// The logits of all tokens of B sequences from their beginnings, for training.
+  /// shapes  ids i32 [B, T] -> [B, T, vocabulary]
+  array operator()(const array& ids, source_line l = source_line::current()) const {
+    const auto attend = [&](int layer, const array& q, const array& k, const array& v) {
+      attention_options o{.scale = config.attention_scale, .is_causal = true};
+      o.logits_soft_cap = config.attention_soft_cap;
+      if (const int window = config.window_of(layer)) o.local_window_size = {window - 1, 0};
+      return dot_product_attention(q, k, v, o, l);
+    };
+    return logits(hidden(ids, iota(i32, {ids.extent(1)}, 0, l), attend, l), l);
+  }
+
+  /// The same for new tokens of sequences whose earlier ones are in the cache, which a program that is given it to keep changes
+  /// in place. The bits of a row depend on the tokens of its sequence, and not on how these were cut into calls, nor on others.
+  /// shapes  tokens i32 [T], one sequence after the other; batch as for ragged_paged_attention
+  decoder_step step(const array& tokens, decoder_cache cache, const paged_batch& batch,
+                    source_line l = source_line::current()) const {
+    const auto attend = [&](int layer, const array& q, const array& k, const array& v) {
+      paged_attention_options o{.scale = config.attention_scale, .logits_soft_cap = config.attention_soft_cap};
+      o.sliding_window = config.window_of(layer);
+      o.same_bits = true;
+      paged_cache& pages = cache.layers[static_cast<std::size_t>(layer)];
+      paged_result y = ragged_paged_attention(q, k, v, pages, batch, o, l);
+      pages = std::move(y.cache);
+      return y.out;
+    };
+    const array x = hidden(tokens, paged_positions(tokens.extent(0), batch), attend, l);
+    const array ends = slice_in_dim(batch.cu_q_lens, 1, batch.cu_q_lens.extent(0), 0, l);
+    return {logits(gather(x, maximum(ends - 1, 0, l), l), l), std::move(cache)};
+  }
+
+  /// A cache with room for so many pages of `page` tokens.
+  decoder_cache empty_cache(std::int64_t pages, std::int64_t page, dtype type = f32) const {
+    const array_type t{type, false, {pages, page, config.kv_heads, config.head_size}};
+    decoder_cache cache;
+    for (int i = 0; i < config.layers; ++i) cache.layers.push_back({array::filled(t, 0.0), array::filled(t, 0.0)});
+    return cache;
+  }
+
+ private:
+  // x [..., width] after all blocks; attend(layer, q, k, v) finds the values of queries.
+  template <class Attend>
+  array hidden(const array& ids, const array& positions, const Attend& attend, source_line l) const {
+    array x = token(ids, l);
+    if (config.embedding_scale != 1) x = x * located(config.embedding_scale, l);
+    if (config.learned_positions) x = x + located(position(positions, l), l);
+    const bool differ = config.local_rope_base != 0;  // do layers with a window turn by other angles?
+    const nn::rotary turn{config.rotary_size, config.rope_base, config.scaling};
+    const nn::rotary local_turn = differ ? nn::rotary{config.rotary_size, config.local_rope_base, {}} : turn;
+    const auto angles = [&](const nn::rotary& r) { return r.size == 0 ? nn::rotary_angles{} : r.angles(positions, l); };
+    const nn::rotary_angles by = angles(turn), local_by = differ ? angles(local_turn) : by;
+    for (int i = 0; i < config.layers; ++i) {
+      const bool local = config.window_of(i) != 0;
+      const auto find = [&](const array& q, const array& k, const array& v) { return attend(i, q, k, v); };
+      x = blocks[static_cast<std::size_t>(i)](x, local ? local_turn : turn, local ? local_by : by, find, l);
+    }
+    return norm(x, l);
+  }
+  array logits(const array& x, source_line l) const {
+    const array y = astype(config.tied ? token.logits(x, l) : head(x, l), f32, l);
+    if (config.logit_soft_cap == 0) return y;
+    return tanh(y / located(config.logit_soft_cap, l), l) * located(config.logit_soft_cap, l);
+  }
+};
+
+/// A decoder without values; `init` gives it some.
+/// errors  tokamax::error that names the number of the config that does not fit
+inline decoder make_decoder(const decoder_config& c) {
+  require_possible(c);
+  const auto table = [&](int rows) {
+    return nn::embed{.count = rows, .width = c.width, .table_init = nn::initializers::normal<0.02>};
+  };
+  return {.config = c,
+          .token = table(c.vocabulary),
+          .position = table(c.learned_positions ? c.context : 0),
+          .blocks = std::vector<decoder_block>(static_cast<std::size_t>(c.layers), decoder_block::of(c)),
+          .norm = decoder_norm::of(c, c.width),
+          .head = {.in = c.width,
+                   .out = c.tied ? 0 : c.vocabulary,
+                   .use_bias = false,
+                   .kernel_init = nn::initializers::normal<0.02>}};
+}
+
+}  // namespace tokamax::models

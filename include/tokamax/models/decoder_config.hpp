@@ -1,0 +1,98 @@
+// tokamax/models/decoder_config.hpp: what a decoder is made of, for language models of many families.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models that are read from files use it)
+// tested by tests/models/decoder.cpp
+#pragma once
+
+#include <tokamax/nn/mlp.hpp>     // activation_function
+#include <tokamax/nn/rotary.hpp>  // rope_scaling
+
+#include <string>  // to_string
+
+namespace tokamax::models {
+
+enum class norm_kind : std::uint8_t { rms, layer };
+/// Over what queries and keys are normalised before they are turned: nothing, each head, or all heads together.
+enum class query_key_norm : std::uint8_t { none, head, all };
+
+/// A decoder: embedding, blocks of attention and a network of two layers, a norm, and logits. The defaults are Llama's.
+struct decoder_config {
+  int vocabulary = 0, context = 0, width = 0, layers = 0;
+  int heads = 1, kv_heads = 1, head_size = 0;
+  int hidden = 0;  ///< of the network in each block
+
+  norm_kind norm = norm_kind::rms;
+  double epsilon = 1e-6;
+  double scale_offset = 0;  ///< is added to the scale of RMS norms
+  bool norm_scales = true;  ///< do norms have parameters?
+  bool norm_before = true;  ///< the input of each part of a block
+  bool norm_after = false;  ///< its result, before it is added to the residual path
+  query_key_norm qk_norm = query_key_norm::none;
+
+  nn::activation_function activation = silu;
+  bool gated = true;
+  bool qkv_bias = false, out_bias = false, mlp_bias = false;
+
+  bool tied = false;               ///< are logits products with the embedding?
+  bool learned_positions = false;  ///< a table of positions in place of rotary embedding
+  double embedding_scale = 1;
+  int rotary_size = 0;  ///< the features of a head that are turned
+  double rope_base = 10000;
+  nn::rope_scaling scaling = {};
+  std::vector<int> windows = {};  ///< of each layer, the keys that a token sees, its own included; 0, or no list: all
+  double local_rope_base = 0;     ///< of layers with a window, which have no scaling then; 0: as the others
+
+  double attention_scale = 0;     ///< of scores; 0: 1 / sqrt(head_size)
+  double attention_soft_cap = 0;  ///< of scores; 0: none
+  double logit_soft_cap = 0;      ///< of logits; 0: none
+  double qkv_clip = 0;            ///< queries, keys and values are cut at this magnitude; 0: they are not
+
+  int window_of(int layer) const { return windows.empty() ? 0 : windows.at(static_cast<std::size_t>(layer)); }
+};
+
+/// Throws unless the numbers fit each other.
+/// errors  tokamax::error of the kind `argument` that names the number
+inline void require_possible(const decoder_config& c, const std::string& where = {}) {
+  const auto require = [&](bool fits, const char* name, double found, const std::string& expected) {
+    if (fits) return;
+    std::string text = std::to_string(found);
+    text.resize(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+    throw error(where.empty() ? error_kind::argument : error_kind::file, std::string("decoder: ") + name, text,
+                expected, where);
+  };
+  static constexpr int most = 1 << 28;
+  for (const auto& [name, size] : {std::pair{"vocabulary", c.vocabulary},
+                                   {"context", c.context},
+                                   {"width", c.width},
+                                   {"layers", c.layers},
+                                   {"heads", c.heads},
+                                   {"kv_heads", c.kv_heads},
+                                   {"head_size", c.head_size},
+                                   {"hidden", c.hidden}})
+    require(size >= 1 && size <= most, name, size, "1 to " + std::to_string(most));
+  require(c.heads % c.kv_heads == 0, "kv_heads", c.kv_heads, "a divisor of " + std::to_string(c.heads) + " heads");
+  require(std::int64_t{c.heads} * c.head_size <= most, "head_size", c.head_size,
+          "at most " + std::to_string(most) + " features of all heads");
+  require(c.learned_positions ? c.rotary_size == 0
+                              : c.rotary_size > 0 && c.rotary_size % 2 == 0 && c.rotary_size <= c.head_size,
+          "rotary_size", c.rotary_size, c.learned_positions ? "0 beside learned positions" : "an even part of a head");
+  require(c.epsilon >= 0 && c.epsilon < 1, "epsilon", c.epsilon, "0 to 1");
+  require(c.learned_positions || c.rope_base > 1, "rope_base", c.rope_base, "more than 1");
+  require(c.scaling.factor > 0, "rope factor", c.scaling.factor, "a positive number");
+  const bool bounded = c.scaling.kind == nn::rope_kind::yarn || c.scaling.kind == nn::rope_kind::llama3;
+  require(!bounded || c.scaling.old_context >= 1, "rope old_context", c.scaling.old_context, "1 or more");
+  require(c.scaling.kind != nn::rope_kind::by_factor ||
+              c.scaling.factors.size() == static_cast<std::size_t>(c.rotary_size / 2),
+          "rope factors", static_cast<double>(c.scaling.factors.size()), std::to_string(c.rotary_size / 2));
+  for (const double f : c.scaling.factors) require(f > 0, "rope factors", f, "positive numbers");
+  require(c.windows.empty() || c.windows.size() == static_cast<std::size_t>(c.layers), "windows",
+          static_cast<double>(c.windows.size()), "one for each of " + std::to_string(c.layers) + " layers");
+  for (const int w : c.windows) require(w >= 0, "windows", w, "0 or more");
+  for (const auto& [name, cap] : {std::pair{"attention_soft_cap", c.attention_soft_cap},
+                                  {"logit_soft_cap", c.logit_soft_cap},
+                                  {"qkv_clip", c.qkv_clip}})
+    require(cap >= 0, name, cap, "0 or more");
+}
+
+}  // namespace tokamax::models

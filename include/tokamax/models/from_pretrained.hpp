@@ -1,0 +1,166 @@
+// tokamax/models/from_pretrained.hpp: language models from folders as `transformers` writes them and from GGUF files, and back.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models that are read from files use it)
+#pragma once
+
+#include <tokamax/models/families/gemma.hpp>    // gemma, gemma2, gemma3
+#include <tokamax/models/families/gpt2.hpp>     // gpt2
+#include <tokamax/models/families/llama.hpp>    // llama
+#include <tokamax/models/families/mistral.hpp>  // mistral
+#include <tokamax/models/families/olmo.hpp>     // olmo, olmo2, olmo3
+#include <tokamax/models/families/phi3.hpp>     // phi3
+#include <tokamax/models/families/qwen.hpp>     // qwen2, qwen3
+#include <tokamax/models/gguf_decoder.hpp>      // gguf_names
+
+namespace tokamax::models {
+
+/// The families that are known here.
+inline constexpr decoder_family decoder_families[] = {llama,  mistral, qwen2, qwen3, gemma, gemma2,
+                                                      gemma3, phi3,    gpt2,  olmo,  olmo2, olmo3};
+
+struct pretrained_options {
+  tokamax::dtype dtype = f32;                 ///< of the weights: f32 or bf16, whatever the file has
+  std::vector<decoder_family> families = {};  ///< of the user, which are looked through before those of the library
+};
+
+/// A language model that was read, with what its files say beside the weights.
+struct pretrained {
+  decoder model;
+  checkpoint::json_record config;        ///< config.json
+  std::vector<std::int32_t> end_tokens;  ///< which end what the model says
+  decoder_family family;
+};
+
+namespace detail {
+
+inline std::string names_of_families(const pretrained_options& o, std::string_view decoder_family::* name) {
+  std::string all;
+  const auto add = [&](const decoder_family& f) {
+    if (!(f.*name).empty()) all += (all.empty() ? "" : ", ") + std::string(f.*name);
+  };
+  for (const decoder_family& f : o.families) add(f);
+  for (const decoder_family& f : decoder_families) add(f);
+  return all;
+}
+inline const decoder_family* find_family(const pretrained_options& o, std::string_view decoder_family::* name,
+                                         std::string_view wanted) {
+  const auto is_it = [&](const decoder_family& f) { return f.*name == wanted && !wanted.empty(); };
+  if (const auto at = std::find_if(o.families.begin(), o.families.end(), is_it); at != o.families.end()) return &*at;
+  const auto at = std::find_if(std::begin(decoder_families), std::end(decoder_families), is_it);
+  return at == std::end(decoder_families) ? nullptr : at;
+}
+
+inline void add_end_tokens(const checkpoint::json_record& json, std::vector<std::int32_t>& to) {
+  if (!json.has("eos_token_id")) return;
+  const auto all = json.is_number("eos_token_id") ? std::vector{json.get<std::int32_t>("eos_token_id")}
+                                                  : json.get<std::vector<std::int32_t>>("eos_token_id");
+  for (const std::int32_t id : all)
+    if (std::find(to.begin(), to.end(), id) == to.end()) to.push_back(id);
+}
+
+/// The decoder of a config, with no more layers than there are tensors, so that no number of a file alone takes memory.
+inline decoder decoder_for(const checkpoint::json_record& config, const decoder_family& family,
+                           const tensor_source& from) {
+  const decoder_config c = family.config(config);
+  require_possible(c, config.where());
+  if (static_cast<std::size_t>(c.layers) > from.shapes.size())
+    throw error(error_kind::file, "decoder: layers", std::to_string(c.layers),
+                "at most the " + std::to_string(from.shapes.size()) + " tensors", config.where());
+  return make_decoder(c);
+}
+
+/// Tensors without meaning here: tables that other programs compute, masks, and an output layer that the embedding replaces.
+inline std::set<std::string> tensors_without_use(const tensor_source& from, bool tied) {
+  std::set<std::string> names;
+  for (const auto& [name, s] : from.shapes)
+    if (name.ends_with("rotary_emb.inv_freq") || name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") ||
+        (tied && name == "lm_head.weight"))
+      names.insert(name);
+  return names;
+}
+
+inline pretrained from_gguf(const std::filesystem::path& path, const pretrained_options& o) {
+  const auto file = std::make_shared<const gguf_file>(path);
+  const std::string& name = file->get<std::string>("general.architecture");
+  const decoder_family* const family = find_family(o, &decoder_family::gguf, name);
+  if (!family) file->refuse("general.architecture", name, names_of_families(o, &decoder_family::gguf));
+  pretrained result{
+      .model = {}, .config = config_of_gguf(*file, *family, path.string()), .end_tokens = {}, .family = *family};
+  tensor_source from = tensors_of(file, path.string());
+  result.model = decoder_for(result.config, *family, from);
+  std::set<std::string> ignored;
+  if (const auto factors = from.shapes.find("rope_freqs.weight"); factors != from.shapes.end()) {
+    nn::rope_scaling& s = result.model.config.scaling;
+    if (!(factors->second == shape{result.model.config.rotary_size / 2}))
+      file->refuse("rope_freqs.weight", "another shape",
+                   "[" + std::to_string(result.model.config.rotary_size / 2) + "]");
+    s = {.kind = nn::rope_kind::by_factor};
+    for (const float f : from.read(factors->first, f32).values<float>()) s.factors.push_back(f);
+    require_possible(result.model.config, path.string());
+    ignored.insert(factors->first);
+  }
+  const bool joined = result.model.config.gated && !from.shapes.contains("blk.0.ffn_gate.weight");
+  read_weights(result.model, from, gguf_names(*family, joined), ignored, o.dtype);
+  for (const char* token : {"eos", "eot"})
+    if (const std::string id = std::string("tokenizer.ggml.") + token + "_token_id"; file->has(id))
+      result.end_tokens.push_back(gguf_integer(*file, id));
+  return result;
+}
+
+inline pretrained from_folder(const std::filesystem::path& path, const pretrained_options& o) {
+  const auto config = checkpoint::json_record::from_file(path / "config.json");
+  const auto architectures = config.get<std::vector<std::string>>("architectures", {});
+  const decoder_family* family = nullptr;
+  for (const std::string& name : architectures)
+    if (!family) family = find_family(o, &decoder_family::architecture, name);
+  if (!family && architectures.empty())
+    family = find_family(o, &decoder_family::model_type, config.get<std::string>("model_type", ""));
+  if (!family)
+    config.refuse("architectures", architectures.empty() ? "none" : architectures[0],
+                  names_of_families(o, &decoder_family::architecture));
+  pretrained result{.model = {}, .config = config, .end_tokens = {}, .family = *family};
+  tensor_source from = tensors_of_folder(path);
+  result.model = decoder_for(config, *family, from);
+  // Models that were saved without their output layer have no prefix: "layers.0" in place of "model.layers.0".
+  std::vector<weight_name> names = family->names();
+  for (const weight_name& n : family->names())
+    if (const std::size_t dot = n.tensor.find('.');
+        n.tensor.starts_with("model.") || n.tensor.starts_with("transformer."))
+      names.push_back({n.tensor.substr(dot + 1), n.arrays, n.form});
+  read_weights(result.model, from, names, tensors_without_use(from, result.model.config.tied), o.dtype);
+  if (const auto more = path / "generation_config.json"; std::filesystem::exists(more))
+    add_end_tokens(checkpoint::json_record::from_file(more), result.end_tokens);
+  add_end_tokens(config, result.end_tokens);
+  return result;
+}
+
+}  // namespace detail
+
+/// Reads a language model: a GGUF file, or a folder with config.json and safetensors files. Tensors that are packed become `dtype`.
+///
+/// errors  tokamax::error of the kind `file` that names the file and what is wrong in it: an architecture that is not known, numbers
+///         that contradict each other, a tensor that is missing, has another shape, or has no place. Sizes are compared with the
+///         file before memory is taken
+/// source  transformers.AutoModelForCausalLM.from_pretrained
+inline pretrained from_pretrained(const std::filesystem::path& path, const pretrained_options& options = {}) {
+  if (options.dtype != f32 && options.dtype != bf16)
+    throw error("from_pretrained: dtype", std::string(name(options.dtype)), "f32 or bf16");
+  return std::filesystem::is_directory(path) ? detail::from_folder(path, options) : detail::from_gguf(path, options);
+}
+
+/// Writes a folder that `transformers` and `from_pretrained` read: config.json, and safetensors files of at most `most_bytes`.
+/// errors  tokamax::error if the folder exists already, or cannot be written
+/// source  transformers.PreTrainedModel.save_pretrained
+inline void save_pretrained(const std::filesystem::path& path, const pretrained& it,
+                            std::uint64_t most_bytes = 5'000'000'000) {
+  if (std::filesystem::exists(path))
+    throw error(error_kind::file, "save_pretrained", "a folder that exists already", "a new one", path.string());
+  std::error_code failure;
+  std::filesystem::create_directories(path, failure);
+  if (failure)
+    throw error(error_kind::file, "save_pretrained", failure.message(), "a folder that can be made", path.string());
+  checkpoint::write_safetensors_folder(path, named_weights(it.model, it.family.names()), most_bytes);
+  replace_file(path / "config.json", it.config.text());
+}
+
+}  // namespace tokamax::models

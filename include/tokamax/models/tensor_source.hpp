@@ -1,0 +1,34 @@
+// tokamax/models/tensor_source.hpp: the tensors of a model's file or folder, by name.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (models that are read from files use it)
+// tested by tests/models/from_pretrained.cpp
+#pragma once
+
+#include <tokamax/checkpoint/safetensors_folder.hpp>  // safetensors_folder
+
+namespace tokamax::models {
+
+/// What is there, and how it is read. Nothing is read before it is asked for.
+struct tensor_source {
+  std::map<std::string, shape> shapes;
+  std::function<array(const std::string& name, dtype as)> read;
+  std::string where;  ///< the file or folder, for messages
+};
+
+/// The tensors of a folder as `transformers` writes it.
+/// errors  as safetensors_folder; a tensor whose dtype is not known
+inline tensor_source tensors_of_folder(const std::filesystem::path& path) {
+  const auto folder = std::make_shared<const checkpoint::safetensors_folder>(path);
+  tensor_source result{.shapes = {},
+                       .read = [folder](const std::string& name, dtype as) { return astype(folder->read(name), as); },
+                       .where = path.string()};
+  for (const auto& [name, stored] : folder->arrays()) {
+    if (!is_floating(stored.type.dtype))
+      if (!name.ends_with(".bias") && !name.ends_with("masked_bias"))  // masks of old files
+        throw error(error_kind::file, "model: tensor " + name, stored.text, "floats", path.string());
+    result.shapes.emplace(name, stored.type.shape);
+  }
+  return result;
+}
+
+}  // namespace tokamax::models

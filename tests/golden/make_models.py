@@ -1,0 +1,131 @@
+"""tests/golden/make_models.py: write models/, small language models as `transformers` computes them, and ggml.txt, numbers as ggml stores them.
+
+    python make_models.py
+
+Needs torch (2.13), transformers (5.x) and gguf (0.19); the tests only read the files. A file models/NAME.json has the config.json of a model, the names and
+shapes of its tensors in a file, ids of a text, their logits, and the tokens that follow greedily. Weights are not saved: a tensor's elements are a
+function of its name, which `weights` has here and tests/models/from_pretrained.cpp there. A line of ggml.txt is a format, the bytes of a block in
+hexadecimal, and its elements as the bits of f32.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import pathlib
+import sys
+
+sys.path.pop(0)  # the folder scipy beside this file is not the package
+
+import gguf
+import numpy as np
+import torch
+import transformers as t
+
+FOLDER = pathlib.Path(__file__).parent
+MASK = (1 << 64) - 1
+
+
+def weights(name, shape):
+    """Uniform numbers from -1/2 to 1/2, k / 2^24: SplitMix64 of FNV-1a of the name and the index. Norms are near 1, or 0 where 1 is added."""
+    seed = 0xCBF29CE484222325
+    for byte in name.encode():
+        seed = ((seed ^ byte) * 0x100000001B3) & MASK
+    i = np.arange(int(np.prod(shape)), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        z = np.uint64(seed) + (i + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+    return ((z >> np.uint64(40)).astype(np.float64) / 2.0**24 - 0.5).reshape(shape)
+
+
+def value(name, shape, plus_one):
+    v = weights(name, shape)
+    if "norm" in name or ".ln_" in name:
+        v = v / 2 + (0 if plus_one or name.endswith("bias") else 1)
+    return torch.from_numpy(v.astype(np.float32))
+
+
+COMMON = dict(vocab_size=40, hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
+              max_position_embeddings=32, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+
+
+def rope(kind, **more):
+    return dict(rope_parameters=dict(rope_type=kind, rope_theta=1000.0, **more))
+
+
+MODELS = {
+    "llama": (t.LlamaConfig, t.LlamaForCausalLM, dict(head_dim=8)),
+    "llama_bias": (t.LlamaConfig, t.LlamaForCausalLM, dict(attention_bias=True, mlp_bias=True, tie_word_embeddings=True,
+                                                           **rope("linear", factor=3.0))),
+    "llama3": (t.LlamaConfig, t.LlamaForCausalLM, rope("llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                                                       original_max_position_embeddings=16)),
+    "llama_yarn": (t.LlamaConfig, t.LlamaForCausalLM, rope("yarn", factor=4.0, original_max_position_embeddings=8)),
+    "mistral": (t.MistralConfig, t.MistralForCausalLM, dict(sliding_window=5, head_dim=8)),
+    "qwen2": (t.Qwen2Config, t.Qwen2ForCausalLM, dict(use_sliding_window=True, sliding_window=4, max_window_layers=2)),
+    "qwen3": (t.Qwen3Config, t.Qwen3ForCausalLM, dict(head_dim=12, tie_word_embeddings=True)),
+    "gemma": (t.GemmaConfig, t.GemmaForCausalLM, dict(head_dim=12, num_key_value_heads=1)),
+    "gemma2": (t.Gemma2Config, t.Gemma2ForCausalLM, dict(head_dim=8, sliding_window=4, query_pre_attn_scalar=12,
+                                                         attn_logit_softcapping=3.0, final_logit_softcapping=5.0)),
+    "gemma3": (t.Gemma3TextConfig, t.Gemma3ForCausalLM, dict(head_dim=8, sliding_window=4, query_pre_attn_scalar=12, num_hidden_layers=6)),
+    "phi3": (t.Phi3Config, t.Phi3ForCausalLM, dict(sliding_window=6)),
+    "phi3_partial": (t.Phi3Config, t.Phi3ForCausalLM, rope("default", partial_rotary_factor=0.5)),
+    "gpt2": (t.GPT2Config, t.GPT2LMHeadModel, dict(vocab_size=40, n_positions=32, n_embd=32, n_layer=3, n_head=4, bos_token_id=1, eos_token_id=2)),
+    "olmo": (t.OlmoConfig, t.OlmoForCausalLM, dict(clip_qkv=0.75)),
+    "olmo2": (t.Olmo2Config, t.Olmo2ForCausalLM, dict()),
+    "olmo3": (t.Olmo3Config, t.Olmo3ForCausalLM, dict(sliding_window=4, num_hidden_layers=4)),
+}
+
+
+def make_model(name, config_type, model_type, own):
+    values = own if name == "gpt2" else {**COMMON, **own}
+    config = config_type(**values)
+    config._attn_implementation = "eager"
+    model = model_type(config).eval()
+    config.architectures = [model_type.__name__]
+    folder = pathlib.Path("/tmp") / f"tokamax_golden_{name}"
+    model.save_pretrained(folder)
+    from safetensors import safe_open
+    with safe_open(folder / "model.safetensors", "pt") as f:
+        tensors = {n: list(f.get_slice(n).get_shape()) for n in f.keys()}
+    plus_one = name.startswith("gemma")
+    state = {n: value(n, s, plus_one) for n, s in tensors.items()}
+    missing, surplus = model.load_state_dict(state, strict=False)
+    assert not surplus and all(m == "lm_head.weight" for m in missing), (missing, surplus)
+    model.tie_weights()
+    ids = [(7 * i * i + 3 * i + 5) % 40 for i in range(11)]
+    with torch.no_grad():
+        logits = model(torch.tensor([ids]), use_cache=False).logits[0]
+        greedy, text = [], list(ids)
+        while len(greedy) < 12:
+            greedy.append(int(model(torch.tensor([text]), use_cache=False).logits[0, -1].argmax()))
+            text.append(greedy[-1])
+    saved = json.loads((folder / "config.json").read_text())
+    out = dict(config=saved, plus_one=plus_one, tensors=[dict(name=n, shape=s) for n, s in sorted(tensors.items())], ids=ids, greedy=greedy,
+               logits=[float(f"{x:.8g}") for x in logits.flatten().tolist()])
+    lines = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in out.items())
+    (FOLDER / "models" / f"{name}.json").write_text("{\n" + lines + "\n}\n")
+    print(name, f"{logits.abs().max():.3f}", len(set(greedy)))
+
+
+def make_ggml():
+    random = np.random.default_rng(7)
+    rows = []
+    for name in ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K"]:
+        kind = getattr(gguf.GGMLQuantizationType, name)
+        size = gguf.GGML_QUANT_SIZES[kind][1]
+        for _ in range(2):
+            block = random.integers(0, 256, size, dtype=np.uint8)
+            halves = {"Q4_1": [0, 2], "Q5_1": [0, 2], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208]}.get(name, [0])
+            for at in halves:
+                block[at:at + 2] = np.frombuffer(np.float16(random.normal()).tobytes(), np.uint8)
+            values = gguf.quants.dequantize(block.reshape(1, -1), kind).astype(np.float32).reshape(-1)
+            rows.append(f"{name} {block.tobytes().hex()} {' '.join(f'{x:08x}' for x in values.view(np.uint32))}")
+    (FOLDER / "ggml.txt").write_text("\n".join(rows) + "\n")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    t.logging.set_verbosity_error()
+    (FOLDER / "models").mkdir(exist_ok=True)
+    make_ggml()
+    for name, (config_type, model_type, own) in MODELS.items():
+        make_model(name, config_type, model_type, own)

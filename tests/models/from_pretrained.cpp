@@ -1,0 +1,208 @@
+// tests/models/from_pretrained.cpp: models of all families give what transformers gives, and come back from what is saved.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/backend/cpu.hpp>
+#include <tokamax/models/from_pretrained.hpp>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/error_of.hpp"
+#include "support/gguf_writer.hpp"
+#include "support/tiny_models.hpp"
+
+namespace tk = tokamax;
+namespace models = tokamax::models;
+using tk::test::tiny_model;
+
+namespace {
+
+bool same(const tk::array& a, const tk::array& b) {
+  return a.type() == b.type() &&
+         std::ranges::equal(tk::checkpoint::detail::bytes_of(a), tk::checkpoint::detail::bytes_of(b));
+}
+/// The arrays of a model, each with data.
+std::vector<tk::array> arrays_of(const models::decoder& m) {
+  std::vector<tk::array> all;
+  tk::for_each_leaf([&](tk::array a) { a.materialize(), all.push_back(a); }, m);
+  return all;
+}
+bool same(const models::decoder& a, const models::decoder& b) {
+  return std::ranges::equal(arrays_of(a), arrays_of(b), [](const auto& x, const auto& y) { return same(x, y); });
+}
+double most_apart(const tk::array& logits, const std::vector<float>& expected) {
+  const auto found = logits.values<float>();
+  REQUIRE(found.size() == expected.size());
+  double most = 0, scale = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    most = std::fmax(most, std::fabs(static_cast<double>(found[i]) - static_cast<double>(expected[i])));
+    scale = std::fmax(scale, std::fabs(static_cast<double>(expected[i])));
+    if (!std::isfinite(found[i])) return 1e9;
+  }
+  return most / scale;
+}
+tk::array row_of(const std::vector<std::int32_t>& ids) {
+  return tk::array::from<std::int32_t>(ids, {1, static_cast<std::int64_t>(ids.size())});
+}
+
+/// The error of a folder whose config, or tensors, are changed.
+template <class Change>
+std::string refusal(const std::string& name, const Change& change) {
+  const temporary_folder folder;
+  tiny_model m(name);
+  change(m);
+  m.write(folder.path / "m");
+  return tk::test::error_of([&] { models::from_pretrained(folder.path / "m"); });
+}
+
+/// A Llama as a GGUF file, whose queries and keys are paired.
+void write_gguf(const tiny_model& m, const std::filesystem::path& path) {
+  tk::test::gguf_writer file;
+  file.text("general.architecture", "llama");
+  for (const auto& [own, name] : {std::pair{"block_count", "num_hidden_layers"},
+                                  {"embedding_length", "hidden_size"},
+                                  {"feed_forward_length", "intermediate_size"},
+                                  {"attention.head_count", "num_attention_heads"},
+                                  {"attention.head_count_kv", "num_key_value_heads"},
+                                  {"context_length", "max_position_embeddings"},
+                                  {"vocab_size", "vocab_size"}})
+    file.number(std::string("llama.") + own, m.config.get<int>(name));
+  file.real("llama.attention.layer_norm_rms_epsilon", m.config.get<double>("rms_norm_eps"));
+  file.real("llama.rope.freq_base", m.config.record("rope_parameters").get<double>("rope_theta"));
+  file.number("tokenizer.ggml.eos_token_id", 2);
+  for (const auto& [name, value] : m.tensors) {
+    std::string own = name;
+    const auto replace = [&](const std::string& from, const std::string& to) {
+      if (const std::size_t at = own.find(from); at != std::string::npos) own.replace(at, from.size(), to);
+    };
+    for (const auto& [from, to] : {std::pair{"model.layers", "blk"},
+                                   {"self_attn.q_proj", "attn_q"},
+                                   {"self_attn.k_proj", "attn_k"},
+                                   {"self_attn.v_proj", "attn_v"},
+                                   {"self_attn.o_proj", "attn_output"},
+                                   {"mlp.gate_proj", "ffn_gate"},
+                                   {"mlp.up_proj", "ffn_up"},
+                                   {"mlp.down_proj", "ffn_down"},
+                                   {"post_attention_layernorm", "ffn_norm"},
+                                   {"input_layernorm", "attn_norm"},
+                                   {"model.embed_tokens", "token_embd"},
+                                   {"model.norm", "output_norm"},
+                                   {"lm_head", "output"}})
+      replace(from, to);
+    const bool query = own.find("attn_q.") != std::string::npos, key = own.find("attn_k.") != std::string::npos;
+    const std::int64_t heads = m.config.get<int>(query ? "num_attention_heads" : "num_key_value_heads");
+    tk::array x = value;
+    if (query || key)  // halves -> pairs
+      x = tk::reshape(tk::transpose(tk::reshape(x, {heads, 2, x.extent(0) / heads / 2, x.extent(1)}), {0, 2, 1, 3}),
+                      x.shape());
+    file.tensor(own, x);
+  }
+  file.write(path);
+}
+
+}  // namespace
+
+TEST_CASE("logits are those of transformers, and what is saved is the same model") {
+  for (const std::string& name : tk::test::tiny_model_names) {
+    CAPTURE(name);
+    const temporary_folder folder;
+    const tiny_model m(name);
+    m.write(folder.path / "m");
+    const models::pretrained p = models::from_pretrained(folder.path / "m");
+    CHECK(most_apart(p.model(row_of(m.ids)), m.logits) < 2e-5);
+    CHECK(p.end_tokens == std::vector<std::int32_t>{2});
+
+    for (const std::uint64_t most_bytes : {std::uint64_t{1} << 30, std::uint64_t{8000}}) {
+      const auto again = folder.path / ("again" + std::to_string(most_bytes));
+      models::save_pretrained(again, p, most_bytes);
+      CHECK(same(models::from_pretrained(again).model, p.model));
+      CHECK(std::filesystem::exists(again / "model.safetensors.index.json") == (most_bytes == 8000));
+      const tk::checkpoint::safetensors_folder saved(again);
+      CHECK(saved.arrays().size() == m.tensors.size());
+      for (const auto& [tensor, value] : m.tensors) CHECK(same(saved.read(tensor), value));
+    }
+  }
+}
+
+TEST_CASE("weights are rounded to bfloat16 where that is asked for") {
+  const temporary_folder folder;
+  const tiny_model m("llama");
+  m.write(folder.path / "m");
+  const models::pretrained p = models::from_pretrained(folder.path / "m", {.dtype = tk::bf16});
+  CHECK(p.model.blocks[0].mlp.up.kernel.dtype() == tk::bf16);
+  CHECK(most_apart(p.model(row_of(m.ids)), m.logits) < 5e-2);
+  CHECK_THROWS_WITH(models::from_pretrained(folder.path / "m", {.dtype = tk::f16}),
+                    contains("found f16, expected f32 or bf16"));
+}
+
+TEST_CASE("a GGUF file is the same model") {
+  const temporary_folder folder;
+  const tiny_model m("llama");
+  m.write(folder.path / "m");
+  write_gguf(m, folder.path / "m.gguf");
+  const models::pretrained a = models::from_pretrained(folder.path / "m"),
+                           b = models::from_pretrained(folder.path / "m.gguf");
+  CHECK(same(a.model, b.model));
+  CHECK(b.end_tokens == std::vector<std::int32_t>{2});
+  models::save_pretrained(folder.path / "again", b);
+  CHECK(same(models::from_pretrained(folder.path / "again").model, a.model));
+}
+
+TEST_CASE("a family of the user is read by its own names") {
+  const temporary_folder folder;
+  tiny_model m("llama");
+  m.config.set("architectures", std::vector<std::string>{"MineForCausalLM"});
+  for (auto& [name, value] : m.tensors)
+    if (name.find("mlp.down_proj") != std::string::npos) name.replace(name.find("mlp.down_proj"), 13, "mlp.w2");
+  m.write(folder.path / "m");
+  CHECK_THROWS_WITH(models::from_pretrained(folder.path / "m"),
+                    contains("config.architectures: found MineForCausalLM, expected Llama"));
+  models::decoder_family mine = models::llama;
+  mine.architecture = "MineForCausalLM";
+  mine.names = [] {
+    auto names = models::detail::llama_names();
+    for (models::weight_name& n : names)
+      if (n.tensor == "model.layers.#.mlp.down_proj.weight") n.tensor = "model.layers.#.mlp.w2.weight";
+    return names;
+  };
+  const models::pretrained p = models::from_pretrained(folder.path / "m", {.families = {mine}});
+  CHECK(most_apart(p.model(row_of(m.ids)), tiny_model("llama").logits) < 2);  // other weights, since names make them
+}
+
+TEST_CASE("files that contradict themselves are refused by what is wrong") {
+  const auto tensor = [](tiny_model& m, const std::string& name) -> tk::checkpoint::named_array& {
+    return *std::ranges::find_if(m.tensors, [&](const auto& t) { return t.name == name; });
+  };
+  const std::string up = "model.layers.1.mlp.up_proj.weight";
+  CHECK_THAT(refusal("llama", [&](auto& m) { std::erase_if(m.tensors, [&](const auto& t) { return t.name == up; }); }),
+             contains("model: tensor " + up + ": found nothing, expected [48,32]"));
+  CHECK_THAT(refusal("llama",
+                     [&](auto& m) {
+                       m.tensors.push_back({"model.layers.7.mlp.up_proj.weight", tk::array::from<float>({1})});
+                     }),
+             contains("model: tensor model.layers.7.mlp.up_proj.weight: found [1], expected no such tensor"));
+  CHECK_THAT(refusal("llama", [&](auto& m) { tensor(m, up).value = tk::transpose(tensor(m, up).value); }),
+             contains("model: tensor " + up + ": found [32,48], expected [48,32]"));
+  CHECK_THAT(refusal("llama", [&](auto& m) { tensor(m, up).value = tk::astype(tensor(m, up).value, tk::i32); }),
+             contains("model: tensor " + up + ": found i32[48,32], expected floats"));
+  const auto set = [](const char* field, const auto& value) {
+    return refusal("llama", [&](tiny_model& m) { m.config.set(field, value); });
+  };
+  CHECK_THAT(set("hidden_size", std::string("wide")),
+             contains("config.hidden_size: found \"wide\", expected an integer"));
+  CHECK_THAT(set("num_key_value_heads", 3), contains("decoder: kv_heads: found 3, expected a divisor of 4 heads"));
+  CHECK_THAT(set("num_hidden_layers", 1 << 27), contains("decoder: layers: found 134217728, expected at most the"));
+  CHECK_THAT(set("num_hidden_layers", -1), contains("decoder: layers: found -1"));
+  CHECK_THAT(set("head_dim", 7), contains("decoder: rotary_size: found 7"));
+  CHECK_THAT(set("vocab_size", 41), contains("found [40,32], expected [41,32]"));
+  CHECK_THAT(set("hidden_act", std::string("mish")), contains("config.hidden_act: found mish, expected silu"));
+  CHECK_THAT(set("architectures", std::vector<std::string>{}), contains("none"));
+  CHECK_THAT(refusal("llama_yarn",
+                     [](tiny_model& m) {
+                       auto rope = m.config.record("rope_parameters");
+                       rope.set("rope_type", std::string("spiral"));
+                       m.config.set("rope_parameters", rope);
+                     }),
+             contains("config.rope_parameters.rope_type: found spiral, expected default, linear"));
+  CHECK_THAT(
+      refusal("gemma2", [](tiny_model& m) { m.config.set("layer_types", std::vector<std::string>{"full_attention"}); }),
+      contains("config.layer_types: found 1 types, expected 3 layers"));
+}
