@@ -176,7 +176,7 @@ class prefetching : public makes_at_once<made_by<Cursor>> {
 template <class Cursor>
 class prefetch_reader : public endless<prefetch_reader<Cursor>> {
  public:
-  prefetch_reader(Cursor cursor, std::int64_t size, data::position at) : cursor_(std::move(cursor)), size_(size) {
+  prefetch_reader(Cursor cursor, std::int64_t epoch, data::position at) : cursor_(std::move(cursor)), size_(epoch) {
     set_state(at);
     cursor_.start();
   }
