@@ -24,6 +24,16 @@
 //   data/prefetch.hpp                  elements made ahead of time by other threads.
 //   data/shuffle.hpp                   a random order of any number of elements, another one in each epoch, without a table.
 //   data/slice.hpp                     a part of a dataset.
+//   data/sources/array_record.hpp      ArrayRecord's files, in which records are found by their number.
+//   data/sources/bagz.hpp              files of records with an index at their end.
+//   data/sources/csv.hpp               tables of texts or numbers with a row a line.
+//   data/sources/file_bytes.hpp        the bytes of a file, mapped into memory, and numbers in them.
+//   data/sources/highway_hash.hpp      the hash of ArrayRecord's files.
+//   data/sources/lines.hpp             the lines of a text file, and records of JSON, one a line.
+//   data/sources/npy.hpp               arrays in NumPy's files, one or several, and their rows as elements.
+//   data/sources/proto.hpp             the fields of a message of protocol buffers.
+//   data/sources/tf_example.hpp        named lists of bytes or numbers, as TensorFlow saves them in records.
+//   data/sources/tfrecord.hpp          TensorFlow's files of records.
 //   data/stream/any_stream.hpp         a stream whose type says only what its elements are.
 //   data/stream/concat_then_split.hpp  sequences one behind the other, cut into pieces of one length.
 //   data/stream/concatenate.hpp        streams or datasets, one behind the other.
@@ -41,6 +51,7 @@
 //   data/stream/window_shuffle.hpp     a random order within windows of a stream.
 //   data/stream/zip.hpp                streams that are read side by side.
 //   data/text_split.hpp                the front of a text to train on, the rest to validate on.
+//   data/token_file.hpp                tokens of 1, 2 or 4 bytes that stay in their file.
 //   data/tokens.hpp                    a text as a sequence of byte-sized tokens, from a file or from memory.
 //   data/vocabulary.hpp                the symbols of a text and their token numbers.
 //   data/windows.hpp                   pieces of a token sequence, all with the same length.
@@ -55,6 +66,16 @@
 #include <tokamax/data/prefetch.hpp>
 #include <tokamax/data/shuffle.hpp>
 #include <tokamax/data/slice.hpp>
+#include <tokamax/data/sources/array_record.hpp>
+#include <tokamax/data/sources/bagz.hpp>
+#include <tokamax/data/sources/csv.hpp>
+#include <tokamax/data/sources/file_bytes.hpp>
+#include <tokamax/data/sources/highway_hash.hpp>
+#include <tokamax/data/sources/lines.hpp>
+#include <tokamax/data/sources/npy.hpp>
+#include <tokamax/data/sources/proto.hpp>
+#include <tokamax/data/sources/tf_example.hpp>
+#include <tokamax/data/sources/tfrecord.hpp>
 #include <tokamax/data/stream/any_stream.hpp>
 #include <tokamax/data/stream/concat_then_split.hpp>
 #include <tokamax/data/stream/concatenate.hpp>
@@ -72,6 +93,7 @@
 #include <tokamax/data/stream/window_shuffle.hpp>
 #include <tokamax/data/stream/zip.hpp>
 #include <tokamax/data/text_split.hpp>
+#include <tokamax/data/token_file.hpp>
 #include <tokamax/data/tokens.hpp>
 #include <tokamax/data/vocabulary.hpp>
 #include <tokamax/data/windows.hpp>

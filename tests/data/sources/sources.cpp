@@ -92,7 +92,9 @@ TEST_CASE("lines and records of JSON") {
     std::string text;
     std::vector<int> ids;
   };
-  const std::string path = written("a.jsonl", "{\"text\": \"one\", \"ids\": [1]}\n\r\n  \n{\"ids\": [], \"more\": 0, \"text\": \"t\\u00e4\"}\r\n{\"text\": 5}");
+  const std::string path = written(
+      "a.jsonl",
+      "{\"text\": \"one\", \"ids\": [1]}\n\r\n  \n{\"ids\": [], \"more\": 0, \"text\": \"t\\u00e4\"}\r\n{\"text\": 5}");
   CHECK(lines(path).size() == 3);
   CHECK(lines(path)[1].where() == path + ", line 4");
   CHECK(lines(path)[1].text.ends_with("\"}"));
@@ -117,7 +119,8 @@ TEST_CASE("tables") {
   CHECK(table.column("z") == 2);
   CHECK_THROWS_WITH(table.column("w"), contains("no w"));
   CHECK_THROWS_WITH(table.numbers(), contains("'ada'") && contains("a.csv, byte"));
-  CHECK_THROWS_WITH(csv(written("b.csv", "a,b\n1,2\n3\n")), contains("fields of a row: found 1, expected 2") && contains("byte 8"));
+  CHECK_THROWS_WITH(csv(written("b.csv", "a,b\n1,2\n3\n")),
+                    contains("fields of a row: found 1, expected 2") && contains("byte 8"));
   CHECK_THROWS_WITH(csv(written("c.csv", "a\n\"b\n")), contains("end of the quote"));
   const tk::array numbers = csv(written("d.csv", "1;2\n-3; 4.5\n"), {.separator = ';', .header = false}).numbers();
   CHECK(numbers.shape() == tk::shape{2, 2});

@@ -22,7 +22,8 @@ class array_record : public dataset<array_record> {
   /// errors  tokamax::error that names the file and the byte where it is not in the format, damaged, or compressed
   explicit array_record(const std::string& path) : file_(path) {
     constexpr std::uint64_t block = 1 << 16;
-    if (file_.size() < block) file_.fail("array_record: file", 0, std::to_string(file_.size()) + " bytes", "blocks of 64 KiB");
+    if (file_.size() < block)
+      file_.fail("array_record: file", 0, std::to_string(file_.size()) + " bytes", "blocks of 64 KiB");
     const std::vector<std::string> last = read((file_.size() - 1) / block * block);
     if (last.empty()) file_.fail("array_record: postscript", file_.size(), "none", "a record");
     std::vector<std::string> table = read(field(last[0], 1));
@@ -89,7 +90,8 @@ class array_record : public dataset<array_record> {
     const std::uint64_t count = words[3] >> 8;
     detail::proto_reader chunk(data);
     if (chunk.take(1) != std::string_view("\0", 1))
-      file_.fail("array_record: chunk", place, "compressed records", "records of a writer with the option uncompressed");
+      file_.fail("array_record: chunk", place, "compressed records",
+                 "records of a writer with the option uncompressed");
     detail::proto_reader sizes(chunk.take(chunk.varint()));
     std::vector<std::string> result;
     for (std::uint64_t i = 0; i < count; ++i) result.emplace_back(chunk.take(sizes.varint()));

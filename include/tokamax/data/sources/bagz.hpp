@@ -28,8 +28,8 @@ class bagz : public dataset<bagz> {
     const auto i = static_cast<std::uint64_t>(index % size_);
     const std::uint64_t begin = i == 0 ? 0 : end(i - 1), last = end(i);
     if (begin > last || last > index_)
-      file_.fail("bagz: record " + std::to_string(i), index_ + 8 * i, std::to_string(begin) + " to " + std::to_string(last),
-                 "an increasing end before the index");
+      file_.fail("bagz: record " + std::to_string(i), index_ + 8 * i,
+                 std::to_string(begin) + " to " + std::to_string(last), "an increasing end before the index");
     return std::string(file_.part(begin, last - begin, "bagz: record"));
   }
 

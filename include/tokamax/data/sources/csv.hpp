@@ -75,7 +75,8 @@ class csv : public dataset<csv> {
     const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
     float value = 0;
     const auto [end, failure] = std::from_chars(field.data() + begin, field.data() + field.size(), value);
-    if (failure != std::errc() || field.find_first_not_of(' ', static_cast<std::size_t>(end - field.data())) != field.npos)
+    if (failure != std::errc() ||
+        field.find_first_not_of(' ', static_cast<std::size_t>(end - field.data())) != field.npos)
       file_.fail("csv: field", row, "'" + field + "'", "a number");
     return value;
   }

@@ -3,7 +3,7 @@
 // tested by tests/data/sources/sources.cpp
 #pragma once
 
-#include <tokamax/base/system/file.hpp>           // input_file
+#include <tokamax/base/system/file.hpp>            // input_file
 #include <tokamax/core/memory/foreign_memory.hpp>  // map_file
 
 #include <bit>          // endian
@@ -37,7 +37,11 @@ class file_bytes {
     std::memcpy(&result, part(at, sizeof result, what).data(), sizeof result);
     return result;
   }
-  [[noreturn]] void fail(const std::string& what, std::uint64_t at, const std::string& found, const std::string& expected) const {
+  /// Bytes of the file that messages show may be any, so control characters become question marks.
+  [[noreturn]] void fail(const std::string& what, std::uint64_t at, std::string found,
+                         const std::string& expected) const {
+    for (char& c : found)
+      if (static_cast<unsigned char>(c) < ' ') c = '?';
     throw error(error_kind::file, what, found, expected, path_ + ", byte " + std::to_string(at));
   }
 

@@ -3,8 +3,8 @@
 // tested by tests/data/sources/sources.cpp
 #pragma once
 
-#include <tokamax/checkpoint/json_value.hpp>   // json_value
-#include <tokamax/data/map.hpp>                // mapped
+#include <tokamax/checkpoint/json_value.hpp>    // json_value
+#include <tokamax/data/map.hpp>                 // mapped
 #include <tokamax/data/sources/file_bytes.hpp>  // file_bytes
 
 #include <memory>  // shared_ptr

@@ -30,7 +30,8 @@ struct npy_header {
 };
 
 // The text behind `name` in the header, which Python would print as a dict.
-inline std::string_view npy_field(const file_bytes& file, std::uint64_t at, std::string_view header, std::string_view name) {
+inline std::string_view npy_field(const file_bytes& file, std::uint64_t at, std::string_view header,
+                                  std::string_view name) {
   const std::size_t found = header.find("'" + std::string(name) + "':");
   if (found == header.npos) file.fail("npy: header", at, "no " + std::string(name), "descr, fortran_order and shape");
   header.remove_prefix(found + name.size() + 3);
@@ -117,7 +118,8 @@ inline std::map<std::string, array> read_npz(const std::string& path) {
   const auto count = file.number<std::uint16_t>(last + 10, "npz: directory");
   std::map<std::string, array> result;
   for (std::uint16_t i = 0; i < count; ++i) {
-    if (file.number<std::uint32_t>(at, "npz: entry") != 0x02014b50) file.fail("npz: entry", at, "other bytes", "PK 1 2");
+    if (file.number<std::uint32_t>(at, "npz: entry") != 0x02014b50)
+      file.fail("npz: entry", at, "other bytes", "PK 1 2");
     const auto name_size = file.number<std::uint16_t>(at + 28, "npz: entry");
     std::string name(file.part(at + 46, name_size, "npz: name"));
     if (file.number<std::uint16_t>(at + 10, "npz: entry") != 0)
@@ -149,7 +151,8 @@ inline void write_npy(const std::string& path, const array& value) {
   array all = value;
   all.materialize();
   const auto length = static_cast<std::uint16_t>(header.size());
-  const std::string start = std::string("\x93NUMPY\x01\0", 8) + std::string{static_cast<char>(length & 255), static_cast<char>(length >> 8)};
+  const std::string start =
+      std::string("\x93NUMPY\x01\0", 8) + std::string{static_cast<char>(length & 255), static_cast<char>(length >> 8)};
   output_file file(path);
   file.write(std::as_bytes(std::span(start)));
   file.write(std::as_bytes(std::span(header)));

@@ -17,7 +17,7 @@ class proto_reader {
   struct field {
     std::uint64_t number;
     int wire;
-    std::uint64_t value = 0;    // of a number
+    std::uint64_t value = 0;      // of a number
     std::string_view bytes = {};  // of a text, a message or a list
   };
   explicit proto_reader(std::string_view bytes) : bytes_(bytes) {}

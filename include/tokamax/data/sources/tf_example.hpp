@@ -34,7 +34,9 @@ class tf_example {
     if (found == features_.end()) throw error(error_kind::file, "tf_example: feature " + name, "none", "a feature");
     if (const auto* values = std::get_if<std::vector<T>>(&found->second)) return *values;
     throw error(error_kind::file, "tf_example: feature " + name, "values of another kind",
-                std::is_same_v<T, float> ? "floats" : std::is_same_v<T, std::int64_t> ? "integers" : "bytes");
+                std::is_same_v<T, float>          ? "floats"
+                : std::is_same_v<T, std::int64_t> ? "integers"
+                                                  : "bytes");
   }
   /// Floats as f32 [n], integers as i32 [n].
   array values(const std::string& name) const {

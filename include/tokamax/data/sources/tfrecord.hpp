@@ -50,7 +50,8 @@ class tfrecord : public dataset<tfrecord> {
     if (file_.number<std::uint32_t>(at + 8, "tfrecord: checksum of a length") != detail::masked_crc(bytes))
       file_.fail("tfrecord: length", at, "another checksum", "that of its bytes");
     const auto result = file_.number<std::uint64_t>(at, "tfrecord: length");
-    if (result > file_.size()) file_.fail("tfrecord: length", at, std::to_string(result) + " bytes", "less than the file");
+    if (result > file_.size())
+      file_.fail("tfrecord: length", at, std::to_string(result) + " bytes", "less than the file");
     file_.part(at, result + 16, "tfrecord: record");
     return result;
   }
