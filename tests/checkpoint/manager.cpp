@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/checkpoint/manager.hpp>
 #include <tokamax/data.hpp>
+#include <tokamax/tokamax.hpp>
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -235,5 +236,99 @@ TEST_CASE("data goes on exactly where a checkpoint was made") {
     CHECK(found.step == expected.step);
     CHECK(
         std::ranges::equal(found.value.targets.values<std::int32_t>(), expected.value.targets.values<std::int32_t>()));
+  }
+}
+
+TEST_CASE("a save in the background shares the arrays and stops nobody") {
+  const temporary_folder folder;
+  checkpoint::manager manager(folder.path, {.every = 10, .keep = 2});
+  state s = at(10, 1 << 20);
+  CHECK_FALSE(manager.save_async(9, s));
+  CHECK(manager.save_async(10, s, checkpoint::metadata{}.set("loss", 0.5)));
+  s.weight.mutable_data<float>()[3] = -1;  // a write after the call is not saved
+  manager.wait();
+  CHECK(manager.restore(10, s).get<double>("loss") == 0.5);
+  CHECK(s.weight.values<float>()[3] == 10);
+  manager.save_async(20, at(20));
+  manager.save_async(30, at(30));
+  state small = at(0);
+  CHECK(manager.restore(small)->step == 30);  // waits
+  CHECK_FALSE(manager.is_saving());
+  CHECK(manager.steps() == steps{20, 30});
+  manager.save_async_now(31, at(31));
+  manager.wait();
+  CHECK(manager.latest() == 31);
+  {
+    checkpoint::manager other(folder.path, {.keep = 0});
+    state big = at(40, 1 << 20);
+    other.save_async_now(40, big);
+    big = at(0);
+  }  // the end of a manager waits for its save
+  state big = at(0, 1 << 20);
+  CHECK(manager.restore(40, big).step == 40);
+  CHECK(std::ranges::all_of(big.weight.values<float>(), [](float w) { return w == 40; }));
+}
+
+TEST_CASE("an error in the background reaches the next call, once") {
+  const temporary_folder folder;
+  checkpoint::manager manager(folder.write("file", "") / "runs", {.every = 1});
+  manager.save_async(1, at(1));
+  CHECK_THROWS_WITH(manager.save_async(2, at(2)), contains("Not a directory"));
+  manager.save_async(3, at(3));
+  CHECK_THROWS_WITH(manager.wait(), contains("Not a directory"));
+  manager.wait();
+  manager.save_async(4, at(4));
+  state s = at(0);
+  CHECK_THROWS_WITH(manager.restore(s), contains("Not a directory"));
+  manager.save_async(5, at(5));
+  CHECK_THROWS_WITH(manager.save(6, at(6)), contains("Not a directory"));
+  state hollow = at(1);
+  hollow.weight = tk::array(hollow.weight.type());
+  CHECK_THROWS_WITH(manager.save_async(7, hollow), contains("leaf weight") && contains("without data"));  // at once
+  manager.wait();
+  manager.save_async(8, at(8));  // nobody asks: the manager says so on stderr, and ends
+}
+
+TEST_CASE("names of steps, managers that only read, and the best step") {
+  const temporary_folder folder;
+  checkpoint::manager manager(folder.path, {.every = 1, .keep = 0, .prefix = "step_", .digits = 4});
+  const double loss[] = {3, 1, 2, 1};
+  for (std::int64_t step = 1; step <= 4; ++step)
+    manager.save(step, at(step), checkpoint::metadata{}.set("loss", loss[step - 1]));
+  manager.save_now(12345, at(12345));
+  CHECK(fs::exists(folder.path / "step_0003" / "metadata.json"));
+  CHECK(fs::exists(folder.path / "step_12345"));
+  fs::create_directory(folder.path / "step_00007");
+  fs::create_directory(folder.path / "0007");
+  CHECK(manager.steps() == steps{1, 2, 3, 4, 12345});
+  CHECK(manager.best("loss") == 4);
+  CHECK(manager.best("loss", checkpoint::better::higher) == 1);
+  CHECK_FALSE(manager.best("accuracy"));
+  checkpoint::manager reader(folder.path, {.every = 1, .keep = 1, .prefix = "step_", .digits = 4, .read_only = true});
+  CHECK_FALSE(reader.save(20000, at(20000)));
+  CHECK_FALSE(reader.save_async(20000, at(20000)));
+  CHECK_THROWS_WITH(reader.save_now(20000, at(20000)), contains("read_only"));
+  state s = at(0);
+  CHECK(reader.restore(s)->step == 12345);
+  CHECK(names_in(folder.path) == 7);
+  CHECK_THROWS_WITH(checkpoint::manager(folder.path, {.prefix = "a/b"}), contains("'a/b'"));
+  CHECK_THROWS_WITH(checkpoint::manager(folder.path, {.prefix = "v2_"}), contains("without digits"));
+  CHECK_THROWS_WITH(checkpoint::manager(folder.path, {.digits = 19}), contains("0 to 18"));
+}
+
+TEST_CASE("training steps go on while their state is saved") {
+  const temporary_folder folder;
+  checkpoint::manager manager(folder.path, {.every = 1, .keep = 0});
+  const auto step = tk::jit([](const tk::array& w) { return w + 1.0; }, tk::cpu, tk::at_run_time);
+  tk::array w = at(0, 1 << 18).weight;
+  for (std::int64_t i = 1; i <= 12; ++i) {
+    w = step(std::move(w));
+    manager.save_async(i, state{w, tk::array::from<std::int32_t>({static_cast<std::int32_t>(i)})});
+  }
+  manager.wait();
+  for (std::int64_t i = 1; i <= 12; ++i) {
+    state s = at(0, 1 << 18);
+    manager.restore(i, s);
+    REQUIRE(std::ranges::all_of(s.weight.values<float>(), [&](float v) { return v == static_cast<float>(i); }));
   }
 }

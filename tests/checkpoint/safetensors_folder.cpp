@@ -31,6 +31,13 @@ TEST_CASE("arrays come back from one file and from several") {
   }
 }
 
+TEST_CASE("an array has one name, also where several files have them") {
+  const temporary_folder folder;
+  for (const std::uint64_t most : {std::uint64_t{1000}, std::uint64_t{1}})
+    CHECK_THROWS_WITH(write_safetensors_folder(folder.path, {arrays[0], arrays[1], arrays[0]}, most),
+                      contains("found b twice"));
+}
+
 TEST_CASE("an index that its files contradict is refused") {
   const temporary_folder folder;
   write_safetensors(folder.path / "x.safetensors", {arrays[0]});

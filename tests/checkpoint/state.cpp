@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "support/catch.hpp"
@@ -328,4 +329,126 @@ TEST_CASE("every failure of a save is an error of the library") {
   CHECK_THROWS_AS(checkpoint::save(folder.write("file", "") / "a" / "7", concrete(1)), tk::error);
   CHECK_THROWS_AS(checkpoint::save("/proc/no/7", concrete(1)), tk::error);
   CHECK_THROWS_AS(checkpoint::save(folder.path / std::string(300, 'x'), concrete(1)), tk::error);
+}
+
+TEST_CASE("parts of a tree are restored, and other names and dtypes are met") {
+  const temporary_folder folder;
+  const fs::path path = folder.path / "7";
+  checkpoint::save(path, concrete(1));
+  state s = concrete(9);
+  checkpoint::restore(path, s, {.only = {"model.blocks[1]", "moments[0]"}});
+  CHECK(same({{concrete(9).model.embed, {concrete(9).model.blocks[0], concrete(1).model.blocks[1]}},
+              {concrete(1).moments.first, concrete(9).moments.second}},
+             s));
+  CHECK_THROWS_WITH(checkpoint::restore(path, s, {.only = {"model.blocks[1].wei", "moments[0]"}}),
+                    contains("found model.blocks[1].wei, expected a part of the tree"));
+  CHECK_THROWS_WITH(checkpoint::restore(path, s, {.rename = {{"net", "model"}}}), contains("found net, expected"));
+
+  struct renamed {
+    network net;
+  } net{abstract().model};
+  CHECK_THROWS_WITH(checkpoint::restore(path, net, {.partial = true}), contains("leaf net.embed: found nothing"));
+  CHECK_THROWS_WITH(checkpoint::restore(path, net, {.rename = {{"net", "model"}}}), contains("moments[0]"));
+  checkpoint::restore(path, net, {.partial = true, .rename = {{"net", "model"}}});
+  CHECK(same({net.net, concrete(1).moments}, concrete(1)));
+  network root = abstract().model;
+  checkpoint::restore(path, root, {.partial = true, .rename = {{"", "model"}}});
+  CHECK(same({root, concrete(1).moments}, concrete(1)));
+  CHECK_THROWS_WITH(checkpoint::restore(path, root, {.partial = true, .rename = {{"blocks[0]", "model.blocks[7]"}}}),
+                    contains("found nothing"));
+
+  s = concrete(9);
+  s.model.blocks.push_back({filled({2, 2}, 5), filled({2}, 5)});
+  CHECK_THROWS_WITH(checkpoint::restore(path, s), contains("leaf model.blocks[2].weight"));
+  checkpoint::restore(path, s, {.missing = checkpoint::when_missing::keep});
+  CHECK(s.model.blocks.back().weight.values<float>()[3] == 8);
+  s.model.blocks.pop_back();
+  CHECK(same(s, concrete(1)));
+}
+
+TEST_CASE("floats are converted where that is asked for, and nothing else is") {
+  const temporary_folder folder;
+  struct mixed {
+    tk::array a, b, c;
+  };
+  const auto of = [](tk::dtype a, tk::dtype b, tk::dtype c) {
+    return mixed{tk::array({a, false, {3}}), tk::array({b, false, {2}}), tk::array({c, false, {1}})};
+  };
+  checkpoint::save(folder.path / "7", mixed{tk::array::from<float>({1.00390625f, -2, 1e30f}),
+                                            tk::array::from<tk::bfloat16>({tk::bfloat16(3), tk::bfloat16(-0.5f)}),
+                                            tk::array::from<std::int32_t>({7})});
+  mixed other = of(tk::bf16, tk::f32, tk::i32);
+  CHECK_THROWS_WITH(checkpoint::restore(folder.path / "7", other), contains("leaf a: found f32[3], expected bf16[3]"));
+  checkpoint::restore(folder.path / "7", other, {.cast = true});
+  CHECK(static_cast<float>(other.a.values<tk::bfloat16>()[0]) == 1.0f);  // a tie goes to the even mantissa
+  CHECK(other.b.values<float>()[1] == -0.5f);
+  other = of(tk::f16, tk::f64, tk::i32);
+  checkpoint::restore(folder.path / "7", other, {.cast = true});
+  CHECK(std::isinf(static_cast<float>(other.a.values<tk::float16>()[2])));
+  CHECK(other.b.values<double>()[0] == 3);
+  other = of(tk::f32, tk::bf16, tk::f32);
+  CHECK_THROWS_WITH(checkpoint::restore(folder.path / "7", other, {.cast = true}), contains("leaf c: found i32[1]"));
+  other = {tk::array({tk::f32, false, {4}}), other.b, tk::array({tk::i32, false, {1}})};
+  CHECK_THROWS_WITH(checkpoint::restore(folder.path / "7", other, {.cast = true}), contains("expected f32[4]"));
+}
+
+TEST_CASE("items are saved in one step, and each is restored by itself") {
+  const temporary_folder folder;
+  const fs::path path = folder.path / "7";
+  struct place {
+    std::int64_t epoch, index;
+  };
+  const std::string bytes("\0a\xff", 3);
+  checkpoint::save(path,
+                   checkpoint::items()
+                       .tree("model", concrete(1).model)
+                       .tree("model_average", concrete(3).model)
+                       .tree("key", tk::random::key(5))
+                       .record("data", place{2, 7})
+                       .bytes("tokenizer", bytes)
+                       .bytes("nothing", ""),
+                   checkpoint::metadata{7, {}}.set("loss", 0.5));
+  network model = abstract().model, average = concrete(9).model;
+  tk::random::key key;
+  CHECK(checkpoint::restore(path, model, {.item = "model"}).get<double>("loss") == 0.5);
+  checkpoint::restore(path, average, {.item = "model_average"});
+  checkpoint::restore(path, key, {.item = "key"});
+  CHECK(same({model, concrete(0).moments}, {concrete(1).model, concrete(0).moments}));
+  CHECK(same({average, concrete(0).moments}, {concrete(3).model, concrete(0).moments}));
+  CHECK(key.values<std::uint32_t>()[1] == 5);
+  CHECK(checkpoint::about(path).get<place>("data").index == 7);
+  CHECK(checkpoint::read_bytes(path, "tokenizer") == bytes);
+  CHECK(checkpoint::read_bytes(path, "nothing").empty());
+  CHECK_THROWS_WITH(checkpoint::read_bytes(path, "model"), contains("item model: found nothing"));
+  CHECK_THROWS_WITH(checkpoint::read_bytes(path, "model.embed"), contains("no bytes"));
+  model.blocks.pop_back();
+  CHECK_THROWS_WITH(checkpoint::restore(path, model, {.item = "model"}), contains("leaf model.blocks[1].bias"));
+  CHECK(checkpoint::types(path).at("model.blocks[1].weight") == tk::array_type{tk::f32, false, {3, 2}});
+  CHECK(checkpoint::types(path).size() == 13);
+  CHECK_THROWS_WITH(
+      checkpoint::save(folder.path / "8", checkpoint::items().record("loss", 1), checkpoint::metadata{}.set("loss", 2)),
+      contains("loss twice"));
+  CHECK_THROWS_WITH(checkpoint::save(folder.path / "8", checkpoint::items().bytes("a", "1").bytes("a", "2")),
+                    contains("a twice"));
+}
+
+TEST_CASE("old and new arrays are never in memory together") {
+  const temporary_folder folder;
+  constexpr std::int64_t large = 1 << 20;
+  std::vector<tk::array> model;
+  for (int i = 0; i < 8; ++i) model.push_back(filled({large}, static_cast<float>(i)));
+  checkpoint::save(folder.path / "7", model);
+  tk::buffer_pool& pool = tk::buffer_pool::instance();
+  pool.trim();
+  const std::size_t before = pool.used_bytes();
+  std::atomic<bool> restored = false;
+  std::atomic<std::size_t> most = 0;
+  std::thread watch([&] {
+    while (!restored) most = std::max(most.load(), pool.used_bytes() + pool.idle_bytes());
+  });
+  for (int i = 0; i < 20; ++i) checkpoint::restore(folder.path / "7", model);
+  restored = true;
+  watch.join();
+  CHECK(most <= before + (std::size_t{8} << 20));  // of 32 MiB; the sum may count an array twice while it changes hands
+  CHECK(model[5].values<float>()[7] == 12);
 }

@@ -40,7 +40,7 @@ void fuzz(std::string_view bytes) {
     for (const data::position& from : {at, data::position{at.epoch, 0}, data::position{}})
       only_errors([&] {
         const auto batches = text | data::windows(length, {.stride = stride}) |
-                             data::shuffle({.seed = static_cast<std::uint64_t>(at.index)}) |
+                             data::shuffle({.seed = static_cast<std::uint32_t>(at.index)}) |
                              data::batch<example>(count);
         auto reader = batches.from(from);
         for (int i = 0; i < 3; ++i) reader.next();

@@ -1,5 +1,6 @@
-// tests/storm/faults.cpp: lets each system call of a save, and of a resumed training run, fail once in several ways: nothing
-// is lost, every error has a message, and the next run ends with the bytes of one that had no fault.
+// tests/storm/faults.cpp: lets each system call of a save, also of one in the background, and of a resumed training run, fail
+// once in several ways: nothing is lost, every error has a message, and the next run ends with the bytes of one that had no
+// fault.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/checkpoint.hpp>
 
@@ -16,15 +17,26 @@ state at(std::int32_t step) {
   const auto value = static_cast<float>(step);
   return {tk::array::from<float>({value, value, value}), tk::array::from<std::int32_t>({step})};
 }
-tk::checkpoint::manager manager_of(const fs::path& folder) {
-  return tk::checkpoint::manager(folder / "saved", {.every = 1, .keep = 2});
+// Saves of a tree, or of items in the background, of which the best stays beside the latest two.
+tk::checkpoint::manager manager_of(const fs::path& folder, bool background) {
+  using namespace tk::checkpoint;
+  if (!background) return manager(folder / "saved", {.every = 1, .keep = 2});
+  return manager(folder / "saved", {.every = 1, .preserve = keep_any({keep_latest(2), keep_best(1, "loss")})});
+}
+void save_step(const fs::path& folder, bool background, std::int32_t step) {
+  tk::checkpoint::manager manager = manager_of(folder, background);
+  if (!background) return manager.save_now(step, at(step));
+  const auto all =
+      tk::checkpoint::items().tree("state", at(step)).record("position", step).bytes("tokenizer", "some\nbytes");
+  manager.save_async_now(step, all, tk::checkpoint::metadata{}.set("loss", step));
+  manager.wait();
 }
 
 // The process that saves: 0 if it says that it did, 1 after an error of the library, 3 after one that left the step there,
 // 2 after any other exception.
-int save(const fs::path& folder) {
+int save(const fs::path& folder, bool background) {
   try {
-    manager_of(folder).save_now(3, at(3));
+    save_step(folder, background, 3);
     return 0;
   } catch (const tk::error& e) {
     return e.subject.starts_with("checkpoint: saved") ? 3 : 1;
@@ -48,12 +60,16 @@ std::vector<std::pair<std::string, std::string>> injected(const std::string& shi
           {"INJECT_MODE", f.mode}, {"INJECT_ERRNO", f.number},     {"INJECT_COUNT", count.string()}};
 }
 
-void check_save(const fs::path& folder, int status, const std::string& what) {
+void check_save(const fs::path& folder, bool background, int status, const std::string& what) {
   expect(status == 0 || status == 1 || status == 3 || status == 77, what + ": status " + std::to_string(status));
-  const tk::checkpoint::manager manager = manager_of(folder);
+  const tk::checkpoint::manager manager = manager_of(folder, background);
   for (const std::int64_t step : manager.steps()) {
     state s = at(0);
-    manager.restore(step, s);
+    manager.restore(step, s, {.item = background ? "state" : ""});
+    if (background)
+      expect(tk::checkpoint::about(manager.folder(step)).get<std::int64_t>("position") == step &&
+                 tk::checkpoint::read_bytes(manager.folder(step), "tokenizer") == "some\nbytes",
+             what + ": wrong items");
     expect(s.count.item<int>() == step && s.weight.values<float>()[2] == static_cast<float>(step),
            what + ": wrong state");
   }
@@ -61,17 +77,20 @@ void check_save(const fs::path& folder, int status, const std::string& what) {
   expect(latest >= 2, what + ": the older checkpoint is lost");
   if (status == 0 || status == 3) expect(latest == 3, what + ": the saved step is not there");
   if (status == 1) expect(latest == 2, what + ": an error, but the step is there");
-  manager_of(folder).save_now(4, at(4));
-  expect(manager.steps().size() == 2 && std::distance(fs::directory_iterator(folder / "saved"), {}) == 2,
+  save_step(folder, background, 4);
+  const std::ptrdiff_t left = background ? 3 : 2;
+  expect(std::ssize(manager.steps()) == left && std::distance(fs::directory_iterator(folder / "saved"), {}) == left,
          what + ": the next save leaves something");
 }
 
-long storm_of_saves(const std::string& self, const std::string& shim, const fs::path& work, long stride) {
+long storm_of_saves(const std::string& self, const std::string& shim, const fs::path& work, long stride,
+                    bool background) {
   const fs::path folder = work / "save", count = work / "count";
   const auto run = [&](long n, fault f) {
     fs::remove_all(folder);
-    for (const int step : {1, 2}) manager_of(folder).save_now(step, at(step));
-    return end(begin({self, "save", folder.string()}, injected(shim, folder, n, f, count), work / "log"));
+    for (const int step : {1, 2}) save_step(folder, background, step);
+    return end(begin({self, background ? "save_async" : "save", folder.string()}, injected(shim, folder, n, f, count),
+                     work / "log"));
   };
   expect(run(0, faults[0]) == 0, "a save without a fault fails");
   const long calls = std::atol(content(count).c_str());
@@ -79,8 +98,9 @@ long storm_of_saves(const std::string& self, const std::string& shim, const fs::
   long tried = 0;
   for (long n = 1; n <= calls; n += stride) {
     for (const fault f : faults) {
-      const std::string what = "save, call " + std::to_string(n) + " " + f.mode + " " + f.number;
-      check_save(folder, run(n, f), what);
+      const std::string what = std::string(background ? "save_async" : "save") + ", call " + std::to_string(n) + " " +
+                               f.mode + " " + f.number;
+      check_save(folder, background, run(n, f), what);
       ++tried;
     }
   }
@@ -127,14 +147,16 @@ long storm_of_runs(const words& given, const fs::path& work, long stride) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count == 3 && std::string(arguments[1]) == "save") return save(arguments[2]);
+  if (count == 3) return save(arguments[2], std::string(arguments[1]) == "save_async");
   if (count != 6) return std::fprintf(stderr, "usage: faults TRAINER SHIM TEXT WORK STRIDE\n"), 2;
   const words given(arguments, arguments + count);
   const fs::path work = fs::absolute(given[4]);
   const long stride = std::atol(given[5].c_str());
   fs::remove_all(work);
   fs::create_directories(work);
-  const long saves = storm_of_saves(fs::read_symlink("/proc/self/exe"), given[2], work, stride);
+  const fs::path self = fs::read_symlink("/proc/self/exe");
+  const long saves =
+      storm_of_saves(self, given[2], work, stride, false) + storm_of_saves(self, given[2], work, stride, true);
   const long runs = storm_of_runs(given, work, stride);
   std::printf("%ld faults in saves, %ld in runs, failures: %d\n", saves, runs, failures);
   return failures ? 1 : 0;

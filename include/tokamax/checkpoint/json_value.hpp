@@ -8,6 +8,7 @@
 
 #include <limits>   // numeric_limits
 #include <memory>   // unique_ptr
+#include <tuple>    // tuple, apply
 #include <utility>  // index_sequence
 #include <vector>   // vector
 
@@ -24,6 +25,10 @@ template <class T>
 inline constexpr bool is_vector = false;
 template <class T>
 inline constexpr bool is_vector<std::vector<T>> = true;
+template <class T>
+inline constexpr bool is_tuple = false;
+template <class... T>
+inline constexpr bool is_tuple<std::tuple<T...>> = true;
 
 // Writing: each function replaces the value `to`. Those with a result return what is to be written next.
 void put_bool(nlohmann::json& to, bool value);
@@ -48,6 +53,7 @@ double number_at(const json_place& at, double largest);
 std::uint64_t integer_at(const json_place& at, std::int64_t least, std::uint64_t most);  // two's complement
 std::string text_at(const json_place& at);
 std::size_t list_at(const json_place& at);  // its size
+void list_of_size(const json_place& at, std::size_t size);
 json_place element_at(const json_place& list, std::size_t i);
 json_place field_at(const json_place& record, std::string_view name);
 
@@ -68,8 +74,11 @@ void to_json(const T& value, nlohmann::json& to) {
   } else if constexpr (is_vector<T>) {
     put_list(to);
     for (const auto& element : value) to_json(element, new_element(to));
+  } else if constexpr (is_tuple<T>) {
+    put_list(to);
+    std::apply([&](const auto&... element) { (to_json(element, new_element(to)), ...); }, value);
   } else {
-    static_assert(record<T>, "tokamax: metadata are numbers, texts, vectors and plain structs of those");
+    static_assert(record<T>, "tokamax: metadata are numbers, texts, vectors, tuples and plain structs of those");
     put_record(to);
     [&]<std::size_t... Index>(std::index_sequence<Index...>) {
       (to_json(std::get<Index>(fields(value)), new_field(to, field_name<T, Index>)), ...);
@@ -95,8 +104,12 @@ void from_json(const json_place& from, T& value) {
   } else if constexpr (is_vector<T>) {
     value.resize(list_at(from));
     for (std::size_t i = 0; i < value.size(); ++i) from_json(element_at(from, i), value[i]);
+  } else if constexpr (is_tuple<T>) {
+    list_of_size(from, std::tuple_size_v<T>);
+    std::size_t i = 0;
+    std::apply([&](auto&... element) { (from_json(element_at(from, i++), element), ...); }, value);
   } else {
-    static_assert(record<T>, "tokamax: metadata are numbers, texts, vectors and plain structs of those");
+    static_assert(record<T>, "tokamax: metadata are numbers, texts, vectors, tuples and plain structs of those");
     [&]<std::size_t... Index>(std::index_sequence<Index...>) {
       (from_json(field_at(from, field_name<T, Index>), std::get<Index>(fields(value))), ...);
     }(std::make_index_sequence<field_count<T>>{});
@@ -231,6 +244,9 @@ TOKAMAX_FILES_COMPILED_ONCE std::string text_at(const json_place& at) {
 TOKAMAX_FILES_COMPILED_ONCE std::size_t list_at(const json_place& at) {
   expect_at(at, at.value.is_array(), "a list");
   return at.value.size();
+}
+TOKAMAX_FILES_COMPILED_ONCE void list_of_size(const json_place& at, std::size_t size) {
+  expect_at(at, list_at(at) == size, "a list of another length");
 }
 TOKAMAX_FILES_COMPILED_ONCE json_place element_at(const json_place& list, std::size_t i) {
   return {list.value[i], list.path + "[" + std::to_string(i) + "]", list.where, list.kind};

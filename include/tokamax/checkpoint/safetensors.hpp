@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tokamax/base/system/file.hpp>         // input_file, output_file
+#include <tokamax/checkpoint/crc32c.hpp>        // crc32c
 #include <tokamax/checkpoint/stored_array.hpp>  // stored_array
 #include <tokamax/core/array.hpp>               // array
 
@@ -57,9 +58,12 @@ class safetensors_file {
 
   /// errors  tokamax::error if there is no array of this name, or its dtype or rank is unknown here
   array read(const std::string& name) const;
+  /// The CRC-32C of the elements that `read` would give, by way of a few MiB of memory for most dtypes.
+  std::uint32_t checksum(const std::string& name) const;
 
  private:
   [[noreturn]] void fail(std::string found, std::string expected) const;
+  const stored_array& known(const std::string& name) const;
   array read_packed(const stored_array& stored, array& result) const;
   void parse(const nlohmann::json& header);
   void check_extent() const;
@@ -161,7 +165,7 @@ TOKAMAX_FILES_COMPILED_ONCE safetensors_file::safetensors_file(const std::filesy
   check_extent();
 }
 TOKAMAX_FILES_COMPILED_ONCE safetensors_file::~safetensors_file() = default;
-TOKAMAX_FILES_COMPILED_ONCE array safetensors_file::read(const std::string& name) const {
+TOKAMAX_FILES_COMPILED_ONCE const stored_array& safetensors_file::known(const std::string& name) const {
   const auto found = arrays_.find(name);
   if (found == arrays_.end())
     throw error(error_kind::file, "safetensors: array " + name, "nothing", "an array", path().string());
@@ -169,6 +173,22 @@ TOKAMAX_FILES_COMPILED_ONCE array safetensors_file::read(const std::string& name
   if (stored.type.dtype == dtype::none)
     throw error(error_kind::file, "safetensors: type of " + name, stored.text,
                 "a known dtype, at most " + std::to_string(max_rank) + " axes", path().string());
+  return stored;
+}
+TOKAMAX_FILES_COMPILED_ONCE std::uint32_t safetensors_file::checksum(const std::string& name) const {
+  const stored_array& stored = known(name);
+  if (is_packed(stored.type.dtype) || stored.type.dtype == bool_) return crc32c(detail::bytes_of(read(name)));
+  std::vector<std::byte> piece(std::min<std::uint64_t>(std::uint64_t{1} << 22, stored.end - stored.begin));
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = stored.begin; at < stored.end; at += piece.size()) {
+    const auto bytes = std::span(piece).first(std::min<std::uint64_t>(piece.size(), stored.end - at));
+    file_.read(data_ + at, bytes);
+    crc = crc32c(bytes, crc);
+  }
+  return crc;
+}
+TOKAMAX_FILES_COMPILED_ONCE array safetensors_file::read(const std::string& name) const {
+  const stored_array& stored = known(name);
   array result = array::uninitialized(stored.type);
   if (is_packed(stored.type.dtype)) return read_packed(stored, result);
   const std::span bytes(result.mutable_bytes(), static_cast<std::size_t>(stored.end - stored.begin));

@@ -98,8 +98,12 @@ TOKAMAX_FILES_COMPILED_ONCE void write_safetensors_folder(const std::filesystem:
   nlohmann::json map = nlohmann::json::object();
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const std::string name = "model-" + five(i + 1) + "-of-" + five(shards.size()) + ".safetensors";
+    for (const named_array& a : shards[i]) {
+      if (map.contains(a.name))
+        throw error("safetensors: name of an array", a.name + " twice", "distinct names", path.string());
+      map[a.name] = name;
+    }
     write_safetensors(path / name, shards[i], notes);
-    for (const named_array& a : shards[i]) map[a.name] = name;
   }
   replace_file(path / "model.safetensors.index.json",
                nlohmann::json{{"metadata", {{"total_size", total}}}, {"weight_map", map}}.dump(2) + "\n");

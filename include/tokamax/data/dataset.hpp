@@ -87,6 +87,9 @@ class reader : public endless<reader<Source>> {
   }
   /// The position after everything that was read. Save it with the model; `from(position)` goes on there.
   data::position position() const { return {step_ / source_.size(), step_ % source_.size()}; }
+  /// The same by the names that readers of streams have.
+  data::position state() const { return position(); }
+  void set_state(data::position at) { step_ = step_of(at, source_.size()); }
 
  private:
   Source source_;
@@ -107,9 +110,9 @@ struct stage {
 };
 template <class Make>
 stage(Make) -> stage<Make>;
-template <indexed Source, class Make>
+template <class Source, class Make>
+  requires(indexed<Source> || requires(const Source& s) { s.cursor(); })
 auto operator|(Source source, const stage<Make>& next) {
-  static_assert(!requires { Source::reads_ahead; }, "tokamax: prefetch is the last stage of a pipeline");
   return next.make(std::move(source));
 }
 template <class First, class Second>

@@ -159,8 +159,15 @@ template <int = 0> void check_json(...) = delete;  // #include <tokamax/checkpoi
 template <int = 0> void crc32c(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void dtype_stored_as(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void ggml_format_of(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void got_signal(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void restore(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void save(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save_after(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save_any(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save_at(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save_every(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save_first(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save_on_signal(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void stored_bytes(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void stored_name(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void write_safetensors(...) = delete;  // #include <tokamax/checkpoint.hpp>
