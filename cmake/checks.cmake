@@ -20,6 +20,7 @@ check(jax_coverage -P ${scripts}/jax_coverage.cmake)
 check(optax_coverage -DOF=optax -P ${scripts}/name_coverage.cmake)
 check(grain_coverage -DOF=grain -P ${scripts}/name_coverage.cmake)
 check(orbax_coverage -DOF=orbax -P ${scripts}/name_coverage.cmake)
+check(flax_coverage -DOF=flax -P ${scripts}/name_coverage.cmake)
 
 list(GET tokamax_compilers 0 first)
 check(compile_cost -DCOMPILER=${tokamax_compiler_${first}} -DFLAGS=${tokamax_flags_${first}} -P ${scripts}/check_compile_cost.cmake)

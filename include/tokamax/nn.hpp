@@ -1,37 +1,79 @@
 // tokamax/nn.hpp: all of nn.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   nn/attention.hpp     multi-head self-attention with learned projections.
-//   nn/batch_norm.hpp    normalisation over a batch, with running averages for later use.
-//   nn/conv.hpp          a convolution over any number of axes.
-//   nn/dropout.hpp       zero random elements while training.
-//   nn/embed.hpp         a learned vector for each of a number of ids.
-//   nn/group_norm.hpp    normalisation of groups of channels of one example.
-//   nn/init.hpp          give the parameters of a model their first values.
-//   nn/initializers.hpp  functions (key, shape) -> array that parameters start from.
-//   nn/layer_norm.hpp    layer_norm with a learned scale and offset.
-//   nn/linear.hpp        a matrix product with learned weights.
-//   nn/mlp.hpp           two linear layers with a nonlinearity between them, plain and gated.
-//   nn/mode.hpp          whether a layer is trained or used.
-//   nn/recurrent.hpp     recurrent cells (LSTM, GRU, simple), and a layer that takes one over time.
-//   nn/rms_norm.hpp      rms_norm with a learned scale.
-//   nn/rotary.hpp        rotary position embedding, with the frequencies of models that were stretched to longer contexts.
-//   nn/statistic.hpp     an array that a layer computes while it is trained, such as a running mean.
+//   nn/attention.hpp                 multi-head self-attention with learned projections.
+//   nn/attention_masks.hpp           masks of attention as booleans.
+//   nn/cache.hpp                     an array that a layer remembers from call to call, such as the keys of tokens that it has seen.
+//   nn/dropout.hpp                   zero random elements while training.
+//   nn/einsum.hpp                    a layer that multiplies by a kernel as an equation says.
+//   nn/embed.hpp                     a learned vector for each of a number of ids.
+//   nn/init.hpp                      give the parameters of a model their first values.
+//   nn/initializers.hpp              functions (key, shape) -> array that parameters start from.
+//   nn/linear.hpp                    a matrix product with learned weights.
+//   nn/linear_general.hpp            a linear layer over several axes at once.
+//   nn/mlp.hpp                       two linear layers with a nonlinearity between them, plain and gated.
+//   nn/mode.hpp                      whether a layer is trained or used.
+//   nn/multi_head_attention.hpp      attention between any two sequences, with all that its op has, and with a cache for decoding.
+//   nn/norms/batch_norm.hpp          normalisation over a batch, with running averages for later use.
+//   nn/norms/group_norm.hpp          normalisation of groups of channels of one example.
+//   nn/norms/instance_norm.hpp       normalisation of each channel of one example.
+//   nn/norms/layer_norm.hpp          layer_norm with a learned scale and offset.
+//   nn/norms/moments.hpp             the mean and variance by which layers normalise, of chosen elements and over named axes.
+//   nn/norms/norm_over.hpp           layer and RMS norm over any axes, with a mask, and over a named axis.
+//   nn/norms/rms_norm.hpp            rms_norm with a learned scale.
+//   nn/norms/spectral_norm.hpp       a layer whose kernel is divided by its largest singular value.
+//   nn/norms/weight_norm.hpp         a layer whose kernel has length and direction as parameters of their own.
+//   nn/prelu.hpp                     a rectifier whose slope below zero is learned.
+//   nn/recurrent/bidirectional.hpp   two recurrent layers over one series, forwards and backwards.
+//   nn/recurrent/conv_lstm_cell.hpp  a recurrent cell for series of images.
+//   nn/recurrent/flip_sequences.hpp  sequences from their last entry to their first, with what pads them kept behind.
+//   nn/recurrent/gru_cell.hpp        recurrent cells whose gates mix the state with a candidate.
+//   nn/recurrent/lstm_cell.hpp       a recurrent cell with a memory.
+//   nn/recurrent/no_state.hpp        what recurrent cells begin with.
+//   nn/recurrent/rnn.hpp             a layer that takes a recurrent cell over time.
+//   nn/recurrent/simple_cell.hpp     a recurrent cell of one layer.
+//   nn/rotary.hpp                    rotary position embedding, with the frequencies of models that were stretched to longer contexts.
+//   nn/sequential.hpp                layers that are called one after the other.
+//   nn/statistic.hpp                 an array that a layer computes while it is trained, such as a running mean.
+//   nn/windows/conv.hpp              a convolution over any number of axes.
+//   nn/windows/conv_padding.hpp      what stands beyond the edges of an image, for layers of convolutions.
+//   nn/windows/conv_transpose.hpp    a layer that enlarges images.
 #pragma once
 
 #include <tokamax/nn/attention.hpp>
-#include <tokamax/nn/batch_norm.hpp>
-#include <tokamax/nn/conv.hpp>
+#include <tokamax/nn/attention_masks.hpp>
+#include <tokamax/nn/cache.hpp>
 #include <tokamax/nn/dropout.hpp>
+#include <tokamax/nn/einsum.hpp>
 #include <tokamax/nn/embed.hpp>
-#include <tokamax/nn/group_norm.hpp>
 #include <tokamax/nn/init.hpp>
 #include <tokamax/nn/initializers.hpp>
-#include <tokamax/nn/layer_norm.hpp>
 #include <tokamax/nn/linear.hpp>
+#include <tokamax/nn/linear_general.hpp>
 #include <tokamax/nn/mlp.hpp>
 #include <tokamax/nn/mode.hpp>
-#include <tokamax/nn/recurrent.hpp>
-#include <tokamax/nn/rms_norm.hpp>
+#include <tokamax/nn/multi_head_attention.hpp>
+#include <tokamax/nn/norms/batch_norm.hpp>
+#include <tokamax/nn/norms/group_norm.hpp>
+#include <tokamax/nn/norms/instance_norm.hpp>
+#include <tokamax/nn/norms/layer_norm.hpp>
+#include <tokamax/nn/norms/moments.hpp>
+#include <tokamax/nn/norms/norm_over.hpp>
+#include <tokamax/nn/norms/rms_norm.hpp>
+#include <tokamax/nn/norms/spectral_norm.hpp>
+#include <tokamax/nn/norms/weight_norm.hpp>
+#include <tokamax/nn/prelu.hpp>
+#include <tokamax/nn/recurrent/bidirectional.hpp>
+#include <tokamax/nn/recurrent/conv_lstm_cell.hpp>
+#include <tokamax/nn/recurrent/flip_sequences.hpp>
+#include <tokamax/nn/recurrent/gru_cell.hpp>
+#include <tokamax/nn/recurrent/lstm_cell.hpp>
+#include <tokamax/nn/recurrent/no_state.hpp>
+#include <tokamax/nn/recurrent/rnn.hpp>
+#include <tokamax/nn/recurrent/simple_cell.hpp>
 #include <tokamax/nn/rotary.hpp>
+#include <tokamax/nn/sequential.hpp>
 #include <tokamax/nn/statistic.hpp>
+#include <tokamax/nn/windows/conv.hpp>
+#include <tokamax/nn/windows/conv_padding.hpp>
+#include <tokamax/nn/windows/conv_transpose.hpp>

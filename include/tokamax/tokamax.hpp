@@ -59,11 +59,11 @@
 //   nn/embed.hpp                          a learned vector for each of a number of ids.
 //   nn/init.hpp                           give the parameters of a model their first values.
 //   nn/initializers.hpp                   functions (key, shape) -> array that parameters start from.
-//   nn/layer_norm.hpp                     layer_norm with a learned scale and offset.
 //   nn/linear.hpp                         a matrix product with learned weights.
 //   nn/mlp.hpp                            two linear layers with a nonlinearity between them, plain and gated.
 //   nn/mode.hpp                           whether a layer is trained or used.
-//   nn/rms_norm.hpp                       rms_norm with a learned scale.
+//   nn/norms/layer_norm.hpp               layer_norm with a learned scale and offset.
+//   nn/norms/rms_norm.hpp                 rms_norm with a learned scale.
 //   nn/statistic.hpp                      an array that a layer computes while it is trained, such as a running mean.
 //   numpy/arange.hpp                      numbers in order, and the identity matrix: arange and eye.
 //   numpy/clip.hpp                        numbers held between two bounds.
@@ -248,11 +248,11 @@
 #include <tokamax/nn/embed.hpp>
 #include <tokamax/nn/init.hpp>
 #include <tokamax/nn/initializers.hpp>
-#include <tokamax/nn/layer_norm.hpp>
 #include <tokamax/nn/linear.hpp>
 #include <tokamax/nn/mlp.hpp>
 #include <tokamax/nn/mode.hpp>
-#include <tokamax/nn/rms_norm.hpp>
+#include <tokamax/nn/norms/layer_norm.hpp>
+#include <tokamax/nn/norms/rms_norm.hpp>
 #include <tokamax/nn/statistic.hpp>
 #include <tokamax/numpy/arange.hpp>
 #include <tokamax/numpy/clip.hpp>

@@ -15,6 +15,15 @@ struct attends {
   tk::nn::attention layer{.width = Width, .heads = Heads, .kv_heads = KeyHeads};
 };
 
+template <int Heads>
+struct attends_to_others {
+  tk::nn::multi_head_attention layer{.heads = Heads, .in = 6};
+};
+template <int In>
+struct general {
+  tk::nn::linear_general layer{.in = {In}, .out = {2, 2}};
+};
+
 int main() {
   // expects: "nn::attention: width".*"6".*"a multiple of 4 heads"
   trace<attends<6, pick(4, 3), pick(4, 3)>, tokens>([](const auto& m, array x) { return m.layer(x); });
@@ -22,6 +31,12 @@ int main() {
   trace<attends<6, pick(0, 3), 1>, tokens>([](const auto& m, array x) { return m.layer(x); });
   // expects: "nn::attention: heads".*"3 for 2 of keys"
   trace<attends<6, 3, pick(2, 1)>, tokens>([](const auto& m, array x) { return m.layer(x); });
+  // expects: "group_norm: groups".*"4".*"a divisor of 6"
+  trace<tokens>([](array x) { return tk::nn::group_norm{.width = 6, .groups = pick(4, 3)}(x); });
+  // expects: "multi_head_attention: features".*"6".*"a multiple of 4 heads"
+  trace<attends_to_others<pick(4, 3)>, tokens>([](const auto& m, array x) { return m.layer(x); });
+  // expects: "linear_general: axes".*"f32\[1,2,6\]".*"extents \[\]\[5\]
+  trace<general<pick(5, 6)>, tokens>([](const auto& m, array x) { return m.layer(x); });
   // expects: "dropout: rate".*"above 1".*"a number from 0 to 1"
   trace<vector>([](array x) { return tk::nn::dropout{pick(1.5, 0.5)}(x, tk::random::key(0)); });
   // expects: "swapaxes: axis".*"5".*"an axis of f32\[2,3\]"

@@ -3,8 +3,8 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/nn/embed.hpp>
 #include <tokamax/nn/init.hpp>
-#include <tokamax/nn/layer_norm.hpp>
 #include <tokamax/nn/linear.hpp>
+#include <tokamax/nn/norms/layer_norm.hpp>
 
 #include <array>
 

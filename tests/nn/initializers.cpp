@@ -1,6 +1,7 @@
 // tests/nn/initializers.cpp: the spread of each initialiser, and the numbers that JAX gives.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/lax/reduce.hpp>
 #include <tokamax/nn/initializers.hpp>
 
 #include "support/catch.hpp"
@@ -46,6 +47,21 @@ TEST_CASE("initialisers have the variance that they promise") {
   check_spread(init::he_uniform, s, std::sqrt(2 / 300.), 1.0001 * std::sqrt(6 / 300.));
   check_spread(init::xavier_uniform, s, std::sqrt(1 / 400.), 1.0001 * std::sqrt(3 / 400.));
   check_spread(init::embedding_normal, s, std::sqrt(1 / 500.), 1);
+}
+
+TEST_CASE("initialisers have the names of JAX, too, and parameters of their own") {
+  const auto same = [](tokamax::nn::initializer a, tokamax::nn::initializer b) {
+    const tokamax::random::key k(4);
+    CHECK(tokamax::test::distance(a(k, {3, 2}), b(k, {3, 2})) == 0);
+  };
+  same(init::glorot_normal, init::xavier_normal);
+  same(init::glorot_uniform, init::xavier_uniform);
+  same(init::kaiming_normal, init::he_normal);
+  same(init::kaiming_uniform, init::he_uniform);
+  const array u = init::uniform<0.5>(tokamax::random::key(5), {1000});
+  CHECK((tokamax::min(u).item() >= 0 && tokamax::max(u).item() < 0.5f && tokamax::max(u).item() > 0.49f));
+  check_spread(init::variance_scaling<3.0, init::fan::out, init::distribution::normal>, {300, 500}, std::sqrt(3 / 500.),
+               1);
 }
 
 TEST_CASE("a convolution's window counts as inputs") {

@@ -15,7 +15,7 @@ namespace {
 constexpr nn::linear short_form{784, 128};
 constexpr nn::linear without_bias{.in = 3, .out = 2, .use_bias = false};
 static_assert(short_form.kernel.shape() == tokamax::shape{784, 128} && short_form.bias.shape() == tokamax::shape{128});
-static_assert(without_bias.bias.size() == 0 && tokamax::field_count<nn::linear> == 7);
+static_assert(without_bias.bias.size() == 0 && tokamax::field_count<nn::linear> == 9);
 static_assert(short_form(array({tokamax::f32, false, {4, 5, 784}})).shape() == tokamax::shape{4, 5, 128});
 
 }  // namespace

@@ -360,8 +360,9 @@ TOKAMAX_COMPILED_ONCE tokamax::device& array::device() const {
 template <class T>
   requires std::is_base_of_v<array, T>  // arrays, and kinds of arrays
 inline constexpr bool is_leaf<T> = true;
-template <>
-inline constexpr bool is_static<shape> = true;
+template <class T>
+  requires std::is_base_of_v<shape, T>  // extents, and axes
+inline constexpr bool is_static<T> = true;
 
 // In constant expressions g++ 12 releases an array twice if an argument is written `c ? f() : x`, or if a parameter that
 // is taken by value needs a conversion. So code on arrays uses `if` and references instead.

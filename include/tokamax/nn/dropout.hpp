@@ -10,10 +10,11 @@ namespace tokamax::nn {
 /// without one, for inference, does nothing.
 ///
 /// shapes  x [...] -> the same
-/// errors  "dropout: rate" outside [0, 1]
+/// errors  "dropout: rate" outside [0, 1], "dropout: axis" of `shared` that x does not have
 /// source  flax.nnx.Dropout; Srivastava et al. 2014
 struct dropout {
   double rate = 0.5;
+  axes shared{};  ///< axes along which elements are zero together
 
   constexpr array operator()(const array& x) const { return x; }
   constexpr array operator()(const array& x, const random::key& key, source_line l = source_line::current()) const {
@@ -23,7 +24,10 @@ struct dropout {
     }
     if (rate <= 0) return x;
     if (rate >= 1) return zeros_like(x);
-    const array kept = random::bernoulli(key, 1.0 - rate, x.shape(), l);
+    shape drawn = x.shape();
+    for (std::int64_t a : shared)
+      if (const int i = checked_axis("dropout: axis", a, x, l); x.rank() > 0) drawn[i] = 1;
+    const array kept = random::bernoulli(key, 1.0 - rate, drawn, l);
     return select(kept, x / located(1.0 - rate, l), zeros_like(x), l);
   }
 };

@@ -12,22 +12,23 @@ namespace tokamax::nn {
 /// A table with a row for each id: `embed token{vocabulary, width}`. A call looks rows up by id.
 ///
 /// shapes  ids [...] -> [..., width]; table [count, width]
-/// dtypes  ids i32; an id outside [0, count) gives NaN (Flax counts negative ones from the end)
+/// dtypes  ids i32; an id outside [0, count) gives NaN (Flax counts negative ones from the end); rows have compute_dtype, if there is one
 /// init    normal with variance 1 / width
 /// source  flax.nnx.Embed
 struct embed {
   int count = 0, width = 0;
   initializer table_init = initializers::embedding_normal;
-  array table = parameter({count, width});
+  dtype compute_dtype = dtype::none, param_dtype = f32;
+  array table = parameter({count, width}, param_dtype);
 
   constexpr embed init(const random::key& key) const {
     embed filled = *this;
-    filled.table = table_init(key, table.shape());
+    filled.table = detail::first_value(table_init, key, table);
     return filled;
   }
   constexpr array operator()(const array& ids, source_line l = source_line::current()) const {
     const layer_scope scope(*this, ids);
-    return gather(table, ids, l);
+    return in_dtype(gather(table, ids, l), l);
   }
 
   /// The product of each vector with each row: the logits of an output layer that shares the table.
@@ -35,7 +36,13 @@ struct embed {
   /// source  flax.nnx.Embed.attend
   constexpr array logits(const array& x, source_line l = source_line::current()) const {
     const layer_scope scope(*this, x);
-    return dot_general(x, table, {{x.rank() - 1}, {1}, {}, {}}, l);
+    return dot_general(in_dtype(x, l), in_dtype(table, l), {{x.rank() - 1}, {1}, {}, {}}, l);
+  }
+
+ private:
+  constexpr array in_dtype(const array& a, source_line l) const {
+    if (compute_dtype == dtype::none) return a;
+    return astype(a, compute_dtype, l);
   }
 };
 

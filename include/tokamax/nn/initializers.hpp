@@ -17,6 +17,13 @@ constexpr array parameter(const shape& s, dtype type = f32) {
   return array(array_type{type, false, s});
 }
 
+namespace detail {
+/// The first value of a parameter, in its dtype.
+constexpr array first_value(initializer f, const random::key& k, const array& p) {
+  return astype(f(k, p.shape()), p.dtype());
+}
+}  // namespace detail
+
 namespace initializers {
 
 constexpr array zeros(const random::key&, const shape& s) { return tokamax::zeros(s); }

@@ -10,6 +10,7 @@ namespace tokamax::nn {
 /// The type of an `activation` field: relu, silu, tanh, gelu_tanh and so on.
 using activation_function = array (*)(const array&, source_line);
 
+constexpr array identity(const array& x, source_line = {}) { return x; }
 constexpr array gelu_tanh(const array& x, source_line l) { return gelu(x, {.approximate = true}, l); }
 constexpr array gelu_exact(const array& x, source_line l) { return gelu(x, {.approximate = false}, l); }
 

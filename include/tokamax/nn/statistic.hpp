@@ -1,6 +1,6 @@
 // tokamax/nn/statistic.hpp: an array that a layer computes while it is trained, such as a running mean.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/nn/batch_norm.cpp
+// tested by tests/nn/norms/batch_norm.cpp
 #pragma once
 
 #include <tokamax/core/leaf_kind.hpp>  // not_trained

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/lax/indexing/slice.hpp>  // slice, pad
-#include <tokamax/lax/windows/conv.hpp>    // padding
+#include <tokamax/lax/elementwise/bitwise.hpp>  // bitwise_not
+#include <tokamax/lax/indexing/slice.hpp>       // slice, pad
+#include <tokamax/lax/windows/conv.hpp>         // padding
 
 #include <limits>  // infinity
 
@@ -12,6 +13,8 @@ namespace tokamax {
 struct pool_options {
   shape strides = {};  ///< one for each axis of the window; if empty, the extents of the window
   tokamax::padding padding = padding::valid;
+  shape low{}, high{};            ///< how much is added before and after each axis; if given, in place of `padding`
+  bool count_include_pad = true;  ///< does a mean count what was added as zeros?
 };
 
 /// Attributes of max_pool and its gradient, one entry an axis of the window.
@@ -24,7 +27,11 @@ namespace detail {
 constexpr max_pool_attributes pool_attributes(const char* what, const array& x, const shape& window,
                                               const pool_options& o, std::int64_t most_places, source_line l) {
   max_pool_attributes a{.window = window, .strides = o.strides.rank() == 0 ? window : o.strides};
-  bool ok = x.rank() == window.rank() + 2 && a.strides.rank() == window.rank();
+  const bool padded = o.low.rank() > 0;
+  bool ok = x.rank() == window.rank() + 2 && a.strides.rank() == window.rank() && o.low.rank() == o.high.rank() &&
+            (!padded || o.low.rank() == window.rank());
+  for (int i = 0; ok && padded && i < window.rank(); ++i)
+    ok = o.low[i] >= 0 && o.high[i] >= 0 && o.low[i] <= 2 * most_places && o.high[i] <= 2 * most_places;
   for (int i = 0; ok && i < window.rank(); ++i)
     ok = window[i] > 0 && window[i] <= most_places && a.strides[i] > 0 && a.strides[i] <= 2 * most_places;
   if (!ok || size(window) > most_places) {
@@ -32,7 +39,11 @@ constexpr max_pool_attributes pool_attributes(const char* what, const array& x, 
            message("1 to ") << most_places << " places on the axes of " << x.type());
     return {};
   }
-  for (int i = 0; i < window.rank(); ++i) pad_axis(a.low, a.high, o.padding, x.extent(i + 1), window[i], a.strides[i]);
+  if (padded)
+    a.low = o.low, a.high = o.high;
+  else
+    for (int i = 0; i < window.rank(); ++i)
+      pad_axis(a.low, a.high, o.padding, x.extent(i + 1), window[i], a.strides[i]);
   return a;
 }
 
@@ -194,6 +205,15 @@ constexpr array max_pool(const array& x, const shape& window, const pool_options
               detail::pool_attributes("max_pool: window", x, window, o, detail::most_pool_places, l), l);
 }
 
+/// The smallest element of each window; the gradient goes to the first one.
+/// shapes, dtypes, errors  as max_pool
+/// source  flax.linen.min_pool
+constexpr array min_pool(const array& x, const shape& window, const pool_options& o = {},
+                         source_line l = source_line::current()) {
+  if (is_floating(x.dtype())) return -max_pool(-x, window, o, l);
+  return bitwise_not(max_pool(bitwise_not(x, l), window, o, l), l);  // which turns the order of integers round, too
+}
+
 /// The sum of each window.
 /// errors  "sum_pool: window", also beyond 2^14 places
 /// source  jax.lax.reduce_window
@@ -204,13 +224,14 @@ constexpr array sum_pool(const array& x, const shape& window, const pool_options
   return detail::pool(x, attributes, 0, [](const array& a, const array& b) { return a + b; }, l);
 }
 
-/// The mean of each window, computed in f32 at least and rounded once; zeros that pad the image count.
+/// The mean of each window, computed in f32 at least and rounded once; zeros that pad the image count, if `count_include_pad`.
 /// dtypes  any float; integers become f32
 /// source  flax.linen.avg_pool
 constexpr array avg_pool(const array& x, const shape& window, const pool_options& o = {},
                          source_line l = source_line::current()) {
   const std::int64_t n = size(window);
-  const array sums = sum_pool(detail::carried(x), window, o, l);
+  const array wide = detail::carried(x), sums = sum_pool(wide, window, o, l);
+  if (!o.count_include_pad) return astype(sums / sum_pool(ones_like(wide), window, o, l), floating_for(x.dtype()));
   return astype(sums / located(array(static_cast<double>(n > 0 ? n : 1)), l), floating_for(x.dtype()));
 }
 

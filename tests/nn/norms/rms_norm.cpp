@@ -1,7 +1,7 @@
-// tests/nn/rms_norm.cpp: the layer is the op with its own parameters.
+// tests/nn/norms/rms_norm.cpp: the layer is the op with its own parameters.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
-#include <tokamax/nn/rms_norm.hpp>
+#include <tokamax/nn/norms/rms_norm.hpp>
 
 #include "support/catch.hpp"
 #include "support/golden.hpp"

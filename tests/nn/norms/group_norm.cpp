@@ -1,6 +1,6 @@
-// tests/nn/group_norm.cpp: groups of channels of an example against loops in double.
+// tests/nn/norms/group_norm.cpp: groups of channels of an example against loops in double.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/nn/group_norm.hpp>
+#include <tokamax/nn/norms/group_norm.hpp>
 
 #include <tokamax/tokamax.hpp>
 

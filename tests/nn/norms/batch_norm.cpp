@@ -1,6 +1,6 @@
-// tests/nn/batch_norm.cpp: the layer against loops in double, while it is trained and later.
+// tests/nn/norms/batch_norm.cpp: the layer against loops in double, while it is trained and later.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/nn/batch_norm.hpp>
+#include <tokamax/nn/norms/batch_norm.hpp>
 
 #include <tokamax/tokamax.hpp>
 #include <tokamax/transforms/checks/check_grads.hpp>

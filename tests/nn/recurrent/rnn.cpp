@@ -1,6 +1,6 @@
-// tests/nn/recurrent.cpp: cells by the formulas of one step, and layers by a loop over time.
+// tests/nn/recurrent/rnn.cpp: cells by the formulas of one step, and layers by a loop over time.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/nn/recurrent.hpp>
+#include <tokamax/nn.hpp>
 
 #include <tokamax/tokamax.hpp>
 
@@ -52,7 +52,7 @@ TEST_CASE("one step of each cell") {
     CHECK(state.hidden.data<float>()[k] == out.data<float>()[k]);
     const double r = sigmoid(product(gru.input, x, k) + product(gru.hidden, h, k));
     const double z = sigmoid(product(gru.input, x, 4 + k) + product(gru.hidden, h, 4 + k));
-    const double n = std::tanh(product(gru.input, x, 8 + k) + r * product(gru.candidate, h, k));
+    const double n = std::tanh(product(gru.input, x, 8 + k) + r * product(gru.hidden, h, 8 + k));
     CHECK(next.data<float>()[k] == Approx((1 - z) * n + z * h.data<float>()[k]).margin(1e-6));
     CHECK(simple(h, x).second.data<float>()[k] ==
           Approx(std::tanh(product(simple.input, x, k) + product(simple.hidden, h, k))).margin(1e-6));
