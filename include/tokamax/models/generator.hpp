@@ -13,8 +13,7 @@
 namespace tokamax::models {
 
 struct generator_options {
-  std::int64_t context =
-      0;  ///< the most tokens of a text, the new ones included; 0: as many as the model was trained on
+  std::int64_t context = 0;  ///< the most tokens of a text, with the new ones; 0: as many as the model has learned
   std::int64_t chunk = 128;  ///< the most tokens that one step takes in
   dtype cache_dtype = f32;
 };
