@@ -188,6 +188,8 @@ std::vector<point> product_points() {
       {"softmax", in([](const arrays& v) { return softmax(v[0]); }), {x}},
       {"layer_norm", in([](const arrays& v) { return layer_norm(v[0], v[1], v[2]); }), {x, row, other}},
       {"layer_norm_across", calls(layer_norm_across_p, pack(norm_attributes{1e-5})), {wide({2, 4, 3}, 1), row, other}},
+      {"low_rank_update", in([](const arrays& v) { return low_rank_update(v[0], v[1], v[2], 0.5); }),
+       {wide({4, 3}, 1), wide({4, 2}, 2), wide({2, 3}, 3)}},
       {"rms_norm", in([](const arrays& v) { return rms_norm(v[0], v[1]); }), {x, row}},
       {"cross_entropy", in([](const arrays& v) { return softmax_cross_entropy(v[0], v[1]); }), {x, labels}},
       {"linear_cross_entropy",

@@ -5,6 +5,7 @@
 #include <tokamax/base/tree.hpp>               // for_each_leaf_with_path
 #include <tokamax/checkpoint/metadata.hpp>     // metadata
 #include <tokamax/checkpoint/safetensors.hpp>  // named_array
+#include <tokamax/core/partition.hpp>          // is_absent
 
 #if defined(TOKAMAX_FILES_COMPILED_ONCE)
   #include <tokamax/base/system/folder.hpp>        // make_folders
@@ -28,7 +29,7 @@ std::vector<named_array> leaves_of(const Tree& tree) {
   std::vector<named_array> result;
   for_each_leaf_with_path(
       [&](std::string_view path, const auto& leaf) {
-        result.push_back({std::string(path.empty() ? "value" : path), leaf});
+        if (!is_absent(leaf)) result.push_back({std::string(path.empty() ? "value" : path), leaf});
       },
       tree);
   return result;
@@ -42,7 +43,11 @@ metadata restore_leaves(const std::filesystem::path& path, std::vector<named_arr
 template <class Tree>
 void replace_leaves(Tree& tree, const std::vector<named_array>& leaves) {
   auto next = leaves.begin();
-  for_each_leaf([&](auto& leaf) { leaf = std::remove_cvref_t<decltype(leaf)>((next++)->value); }, tree);
+  for_each_leaf(
+      [&](auto& leaf) {
+        if (!is_absent(leaf)) leaf = std::remove_cvref_t<decltype(leaf)>((next++)->value);
+      },
+      tree);
 }
 
 }  // namespace detail
