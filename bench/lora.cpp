@@ -23,10 +23,13 @@ void measure(std::string_view name, const tk::models::gpt_config& size, std::int
   const auto adapted_step = tk::jit(tk::train::step(adapted_loss, optimizer), tk::cpu);
   const model first = tk::init(tk::models::make_gpt(size), tk::random::key(0));
   auto all = tk::train::start(first, optimizer);
-  auto few = tk::train::start(tk::lora::init(first, tk::of_layer<tk::nn::linear>, {.rank = 8}, tk::random::key(1)), optimizer);
-  const tk::array ids = tk::random::randint(tk::random::key(2), {batch, size.context}, 0, size.vocabulary), targets = ids;
-  const auto seconds = bench::median_seconds_of({[&] { all = step(std::move(all), ids, targets).first; },
-                                                 [&] { few = adapted_step(std::move(few), first, ids, targets).first; }});
+  auto few =
+      tk::train::start(tk::lora::init(first, tk::of_layer<tk::nn::linear>, {.rank = 8}, tk::random::key(1)), optimizer);
+  const tk::array ids = tk::random::randint(tk::random::key(2), {batch, size.context}, 0, size.vocabulary),
+                  targets = ids;
+  const auto seconds =
+      bench::median_seconds_of({[&] { all = step(std::move(all), ids, targets).first; },
+                                [&] { few = adapted_step(std::move(few), first, ids, targets).first; }});
   bench::report("lora", name, "all parameters", seconds[0] * 1e3, "ms");
   bench::report("lora", name, "rank 8", seconds[1] * 1e3, "ms");
   bench::report("lora", name, "rank 8 / all parameters", seconds[1] / seconds[0], "of the time");

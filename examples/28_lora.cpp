@@ -39,8 +39,9 @@ std::int64_t count(const auto& tree) {
 int main() {
   const auto [first, after_first] = letters("the cat sat on the mat and the dog sat on the log");
   const auto [second, after_second] = letters("peter piper picked a peck of pickled peppers");
-  network model = tk::init(tk::models::make_gpt({.vocabulary = 27, .context = 64, .width = 32, .heads = 4, .layers = 2}),
-                           tk::random::key(0));
+  network model =
+      tk::init(tk::models::make_gpt({.vocabulary = 27, .context = 64, .width = 32, .heads = 4, .layers = 2}),
+               tk::random::key(0));
 
   // What the model is made of, from one trace.
   fmt::print("{}\n", tk::nn::tabulate({.depth = 2}, model, first));

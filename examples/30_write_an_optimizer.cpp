@@ -28,8 +28,8 @@ struct cautious_sign {
 };
 
 // A chain puts it before others. The last one multiplies by the learning rate and turns around, since a gradient points uphill.
-constexpr auto optimizer = optim::chain(optim::clip_by_global_norm(1.0), cautious_sign{.decay = 0.8},
-                                        optim::scale_by_learning_rate{0.01});
+constexpr auto optimizer =
+    optim::chain(optim::clip_by_global_norm(1.0), cautious_sign{.decay = 0.8}, optim::scale_by_learning_rate{0.01});
 
 struct line {
   tk::tensor<tk::f32, 3> slope;

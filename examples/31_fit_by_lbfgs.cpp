@@ -51,9 +51,7 @@ int main() {
 
   // How sure is each number? The covariance of the parameters is the variance of the noise times the inverse of J^T J, where J has
   // the derivatives of each measurement.
-  const auto residuals = [&](const tk::array& p) {
-    return oscillation{p[0], p[1], p[2], p[3]}(t) - y;
-  };
+  const auto residuals = [&](const tk::array& p) { return oscillation{p[0], p[1], p[2], p[3]}(t)-y; };
   const oscillation& m = found.params;
   const tk::array best = tk::stack({m.height, m.decay, m.frequency, m.phase});
   const tk::array j = tk::jacfwd(residuals)(best), r = residuals(best);

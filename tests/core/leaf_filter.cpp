@@ -50,7 +50,8 @@ static_assert(kept(matching("blocks[0]") && of_kind<nn::statistic>) == 2);
 static_assert(kept(of_kind<adapter> || matching("*.kernel")) == 4);
 static_assert(kept(!matching("blocks")) == 1 && kept(!(!matching("blocks"))) == 14);
 static_assert(kept(tk::trainable && is_vector) == 7 && kept(is_vector && !of_kind<tk::random::key>) == 10);
-static_assert(kept(tk::of_layer<nn::linear>) == 4 && kept(tk::of_layer<block>) == 14 && kept(tk::of_layer<model>) == 15);
+static_assert(kept(tk::of_layer<nn::linear>) == 4 && kept(tk::of_layer<block>) == 14 &&
+              kept(tk::of_layer<model>) == 15);
 static_assert(kept(tk::of_layer<nn::batch_norm> && of_kind<nn::statistic>) == 4 && kept(tk::of_layer<nn::embed>) == 0);
 static_assert(kept(!tk::of_layer<nn::batch_norm> && tk::trainable) == 7);
 static_assert(kept(tk::of_layer<nn::linear> || (matching("blocks[0]") && tk::of_layer<nn::batch_norm>)) == 8);
@@ -76,7 +77,9 @@ TEST_CASE("optimisers take filters, and one that selects nothing is an error") {
   CHECK_NOTHROW(optim::masked(optim::sgd(1.0), matching("block[0]"), optim::allow_none).init(m));
 }
 
-TEST_CASE("filters by layers choose in optimisers, vectors and alternatives, and partitions refuse filters that select nothing") {
+TEST_CASE(
+    "filters by layers choose in optimisers, vectors and alternatives, and partitions refuse filters that select "
+    "nothing") {
   namespace optim = tk::optim;
   const many m = tk::init(many{}, tk::random::key(0));
   const auto [linear, rest] = tk::partition(m, tk::of_layer<nn::linear> && !matching("blocks[1]"));
@@ -96,7 +99,7 @@ TEST_CASE("filters by layers choose in optimisers, vectors and alternatives, and
   CHECK_THROWS_WITH(tk::partition(m, matching("block")), contains("partition: filter"));
   CHECK(tk::is_absent(tk::partition(m, matching("block"), tk::allow_none).first.last.kernel));
   std::string records;
-  tk::for_each_record_with_path(
-      [&](std::string_view path, const auto&) { records.append(path).append(";"); }, std::pair{many{.blocks = {}}, nn::linear{}});
+  tk::for_each_record_with_path([&](std::string_view path, const auto&) { records.append(path).append(";"); },
+                                std::pair{many{.blocks = {}}, nn::linear{}});
   CHECK(records == "[0];[0].head;[0].last;[1];");
 }

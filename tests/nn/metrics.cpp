@@ -80,7 +80,8 @@ TEST_CASE("masked elements do not count, whatever they are") {
   w.update(tk::zeros({0}));
   CHECK(is_nan(w.compute().mean));
   CHECK(is_nan(w.compute().standard_deviation));
-  mean.update(array::from<float>({1, 2, 3, 4}, {2, 2}), array::from<bool>({true, false}, {2, 1}));  // the mask broadcasts
+  mean.update(array::from<float>({1, 2, 3, 4}, {2, 2}),
+              array::from<bool>({true, false}, {2, 1}));  // the mask broadcasts
   CHECK(mean.compute().item() == 1.5f);
 }
 
@@ -138,5 +139,6 @@ TEST_CASE("several metrics are a struct, which a program takes and returns") {
 TEST_CASE("accuracy says which labels are wrong") {
   nn::accuracy a;
   CHECK_THROWS_WITH(a.update(tk::ones({4, 3}), tk::ones({4})), contains("accuracy: labels") && contains("f32[4]"));
-  CHECK_THROWS_WITH(a.update(tk::ones({4, 3}), ints({1, 2})), contains("accuracy: labels") && contains("i32[2]") && contains("f32[4,3]"));
+  CHECK_THROWS_WITH(a.update(tk::ones({4, 3}), ints({1, 2})),
+                    contains("accuracy: labels") && contains("i32[2]") && contains("f32[4,3]"));
 }

@@ -120,12 +120,17 @@ TEST_CASE("adapters of a stack enter the loop as factors") {
   for (const bool recompute : {false, true}) {
     looped again = m;
     again.blocks.recompute = recompute;
-    const auto adapted = [&](const lora::adapters<looped>& f, const points& in) { return loss(lora::apply(again, f), in); };
-    const auto merged = [&](const lora::adapters<looped>& f, const points& in) { return loss(lora::merge(again, f), in); };
+    const auto adapted = [&](const lora::adapters<looped>& f, const points& in) {
+      return loss(lora::apply(again, f), in);
+    };
+    const auto merged = [&](const lora::adapters<looped>& f, const points& in) {
+      return loss(lora::merge(again, f), in);
+    };
     const auto [value, g] = tk::jit(tk::value_and_grad(adapted), tk::cpu)(a, x);
     const auto [expected, h] = tk::value_and_grad(merged)(a, x);
     CHECK(tk::test::distance(value, expected) < 1e-6);
-    tk::for_each_leaf([](const array& found, const array& wanted) { CHECK(tk::test::distance(found, wanted) < 1e-5); }, g, h);
+    tk::for_each_leaf([](const array& found, const array& wanted) { CHECK(tk::test::distance(found, wanted) < 1e-5); },
+                      g, h);
     const auto text = tk::to_text(tk::make_graph(tk::value_and_grad(adapted), a, x));
     CHECK(text.find("low_rank_update(") == std::string::npos);
   }

@@ -105,19 +105,22 @@ TEST_CASE("a matrix is summed where that costs less, where a stack is contracted
   CHECK(has_large(tk::make_graph(product, some({}, 16, 12, 7)), 16 * 12));  // 7 * 28 >= 16 * 12
   const parts p = some({}, 16, 12, 2), stack = some({3}, 16, 12, 2);
   CHECK(tk::test::distance(updated(p), summed(p)) < 1e-6);
-  CHECK(tk::test::distance(tk::jit([](const parts& q) { return tk::exp(updated(q)); }, tk::cpu)(p), tk::exp(summed(p))) < 1e-6);
+  CHECK(tk::test::distance(tk::jit([](const parts& q) { return tk::exp(updated(q)); }, tk::cpu)(p),
+                           tk::exp(summed(p))) < 1e-6);
   const array y = noise({3, 5}, 5);
   const auto along_stack = [&](const parts& q) { return tk::dot_general(y, updated(q), {{0}, {0}, {}, {}}); };
-  CHECK(tk::test::distance(tk::jit(along_stack, tk::cpu)(stack), tk::dot_general(y, summed(stack), {{0}, {0}, {}, {}})) < 1e-6);
+  CHECK(tk::test::distance(tk::jit(along_stack, tk::cpu)(stack),
+                           tk::dot_general(y, summed(stack), {{0}, {0}, {}, {}})) < 1e-6);
   const parts none = some({}, 16, 12, 0);
   CHECK(tk::test::distance(product(none), tk::matmul(x, none.w)) == 0);
   const parts half = some({}, 16, 12, 2, tk::bf16);
   const array small = tk::jit(product, tk::cpu)(parts{half.w, p.a, p.b});
   CHECK(small.dtype() == tk::f32);
-  const array narrow = tk::jit([](const parts& q, const array& in) { return tk::matmul(in, updated(q)); },
-                               tk::cpu)(parts{half.w, p.a, p.b}, tk::astype(x, tk::bf16));
+  const array narrow = tk::jit([](const parts& q, const array& in) { return tk::matmul(in, updated(q)); }, tk::cpu)(
+      parts{half.w, p.a, p.b}, tk::astype(x, tk::bf16));
   CHECK(narrow.dtype() == tk::bf16);
-  CHECK(tk::test::distance(tk::astype(narrow, tk::f32), tk::matmul(x, summed({tk::astype(half.w, tk::f32), p.a, p.b}))) < 0.02);
+  CHECK(tk::test::distance(tk::astype(narrow, tk::f32),
+                           tk::matmul(x, summed({tk::astype(half.w, tk::f32), p.a, p.b}))) < 0.02);
 }
 
 TEST_CASE("a loop or a recomputed function that closes over an updated matrix makes no sum either") {
@@ -126,9 +129,10 @@ TEST_CASE("a loop or a recomputed function that closes over an updated matrix ma
   const auto repeated = [&](const auto& matrix) {
     return [&x, matrix](const array& a, const array& b, const array& w) {
       const array m = matrix(parts{w, a, b});
-      const array y = tk::scan([&](const array& h, const tk::nothing&) {
-                        return std::pair{tk::tanh(tk::matmul(h, m)), tk::nothing{}};
-                      }, x, tk::nothing{}, {.length = 3}).first;
+      const array y = tk::scan([&](const array& h,
+                                   const tk::nothing&) { return std::pair{tk::tanh(tk::matmul(h, m)), tk::nothing{}}; },
+                               x, tk::nothing{}, {.length = 3})
+                          .first;
       return tk::sum(tk::remat([&](const array& h) { return tk::square(tk::matmul(h, m)); })(y));
     };
   };
@@ -147,7 +151,8 @@ TEST_CASE("programs known while compiling have the bits of those traced at run t
   const auto g = tk::grad<2, 3>(while_compiling);
   using x_type = tk::tensor<tk::f32, 3, 16>;
   const auto call = [&](const auto& f) {
-    const auto [a, b] = f(x_type(x), tk::tensor<tk::f32, 16, 12>(p.w), tk::tensor<tk::f32, 16, 2>(p.a), tk::tensor<tk::f32, 2, 12>(p.b));
+    const auto [a, b] = f(x_type(x), tk::tensor<tk::f32, 16, 12>(p.w), tk::tensor<tk::f32, 16, 2>(p.a),
+                          tk::tensor<tk::f32, 2, 12>(p.b));
     return std::vector<array>{a, b};
   };
   const auto early = call(tk::jit(g, tk::cpu, tk::while_compiling)), late = call(tk::jit(g, tk::cpu, tk::at_run_time));
@@ -157,11 +162,13 @@ TEST_CASE("programs known while compiling have the bits of those traced at run t
 
 TEST_CASE("low_rank_update says what does not fit") {
   const auto of = [](const tk::shape& s) { return array({tk::f32, false, s}); };
-  CHECK_THROWS_WITH(tk::low_rank_update(of({4}), of({4, 1}), of({1, 4})), contains("low_rank_update: w") && contains("f32[4]"));
+  CHECK_THROWS_WITH(tk::low_rank_update(of({4}), of({4, 1}), of({1, 4})),
+                    contains("low_rank_update: w") && contains("f32[4]"));
   for (const auto& [a, b] : {std::pair{tk::shape{4, 2}, tk::shape{3, 5}}, std::pair{tk::shape{5, 2}, tk::shape{2, 5}},
                              std::pair{tk::shape{4, 2}, tk::shape{2, 4}}, std::pair{tk::shape{4}, tk::shape{2, 5}},
                              std::pair{tk::shape{1, 4, 2}, tk::shape{1, 2, 5}}})
-    CHECK_THROWS_WITH(tk::low_rank_update(of({4, 5}), of(a), of(b)), contains("low_rank_update: factors") && contains("f32[4,5]"));
+    CHECK_THROWS_WITH(tk::low_rank_update(of({4, 5}), of(a), of(b)),
+                      contains("low_rank_update: factors") && contains("f32[4,5]"));
 }
 
 TEST_CASE("low_rank_update keeps the contract of ops") {

@@ -28,10 +28,12 @@ using namespace parameter_average_test;
 
 TEST_CASE("averages follow parameters, and other leaves stay those of the model") {
   tk::optim::parameter_average shadow(numbered(0), 0.9);
-  const auto update = tk::jit([](tk::optim::parameter_average<network> a, const network& m) {
-    a.update(m);
-    return a;
-  }, tk::cpu);
+  const auto update = tk::jit(
+      [](tk::optim::parameter_average<network> a, const network& m) {
+        a.update(m);
+        return a;
+      },
+      tk::cpu);
   double expected = 0;
   for (int i = 1; i <= 5; ++i) {
     shadow = update(std::move(shadow), numbered(static_cast<float>(i)));
@@ -49,5 +51,6 @@ TEST_CASE("an average of bf16 parameters does not stop moving") {
   tk::optim::parameter_average shadow(numbered(1), 0.9999);
   for (int i = 0; i < 50; ++i) shadow.update(numbered(2));
   CHECK(shadow.average.narrow.values<float>()[0] > 1.004f);
-  CHECK_THROWS_WITH(tk::optim::parameter_average(numbered(1), 1.5), contains("parameter_average: decay") && contains("above 1"));
+  CHECK_THROWS_WITH(tk::optim::parameter_average(numbered(1), 1.5),
+                    contains("parameter_average: decay") && contains("above 1"));
 }

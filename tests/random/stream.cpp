@@ -68,7 +68,8 @@ TEST_CASE("init gives streams their keys, and a step changes their count alone")
   CHECK(words(late.model.noise) == expected);
   CHECK(words(eager.model.noise) == expected);
   CHECK(tk::test::bit_difference({value, value}, {same, again}).empty());
-  const auto second = tk::jit(step, tk::cpu)(tk::train::state<noisy, optimizer>{{first.up, early.model.noise}, s.opt_state}, x).second;
+  const auto second =
+      tk::jit(step, tk::cpu)(tk::train::state<noisy, optimizer>{{first.up, early.model.noise}, s.opt_state}, x).second;
   CHECK(second.item() != value.item());
   const temporary_folder folder;
   tk::checkpoint::save(folder.path / "s", early);
@@ -79,10 +80,12 @@ TEST_CASE("init gives streams their keys, and a step changes their count alone")
 
 TEST_CASE("scan carries a stream, vmap takes one for each entry, and fields of a pair are found") {
   const auto drawn = [](const rnd::stream& given) {
-    return tk::scan([](rnd::stream s, const tk::nothing&) {
-             const rnd::key k = s.next();
-             return std::pair{s, static_cast<array>(k)};
-           }, given, tk::nothing{}, {.length = 4});
+    return tk::scan(
+        [](rnd::stream s, const tk::nothing&) {
+          const rnd::key k = s.next();
+          return std::pair{s, static_cast<array>(k)};
+        },
+        given, tk::nothing{}, {.length = 4});
   };
   const auto [last, keys] = tk::jit(drawn, tk::cpu)(rnd::stream(3));
   CHECK(words(last) == std::vector<std::uint32_t>{0, 3, 4});

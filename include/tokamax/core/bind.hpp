@@ -145,7 +145,8 @@ constexpr array enter_body(graph& g, const array& a, location where) {
     const int id = from.operand(n, k);
     in.push_back(enter_body(g, array(a.trace(), id, from[id].type), where));
   }
-  return emit_one(g, *n.op, in.data(), in.count(), words(from.words_of(n), static_cast<std::size_t>(n.word_count)), where);
+  return emit_one(g, *n.op, in.data(), in.count(), words(from.words_of(n), static_cast<std::size_t>(n.word_count)),
+                  where);
 }
 
 [[noreturn]] void reject_leaked(const array& a, location where);

@@ -3,9 +3,9 @@
 // umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
-#include <tokamax/core/scope/layer_scope.hpp>             // first_leaf
-#include <tokamax/transforms/part_values.hpp>             // values_of_part
-#include <tokamax/transforms/remat/checkpoint_name.hpp>   // checkpoint_name_p
+#include <tokamax/core/scope/layer_scope.hpp>            // first_leaf
+#include <tokamax/transforms/part_values.hpp>            // values_of_part
+#include <tokamax/transforms/remat/checkpoint_name.hpp>  // checkpoint_name_p
 
 #include <map>  // map
 

@@ -3,10 +3,10 @@
 // umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
-#include <tokamax/base/tree/tree_like.hpp>     // tree_map_with_path
-#include <tokamax/core/partition.hpp>          // filter_in
-#include <tokamax/nn/initializers.hpp>         // square_root
-#include <tokamax/ops/low_rank_update.hpp>     // low_rank_update
+#include <tokamax/base/tree/tree_like.hpp>  // tree_map_with_path
+#include <tokamax/core/partition.hpp>       // filter_in
+#include <tokamax/nn/initializers.hpp>      // square_root
+#include <tokamax/ops/low_rank_update.hpp>  // low_rank_update
 
 #include <optional>  // optional
 
@@ -22,14 +22,22 @@ struct factors {
 /// The size of adapters: `{.rank = 8, .alpha = 16}`.
 struct options {
   int rank = 8;
-  double alpha = 0;           ///< the scale is alpha / rank; 0: the scale is 1
+  double alpha = 0;          ///< the scale is alpha / rank; 0: the scale is 1
   dtype type = dtype::none;  ///< of the factors; none: f32, or f64 for matrices of f64
 };
 
+namespace detail {
+/// A struct of its own, because g++ 12 has no name for a function whose result is spelled by a lambda.
+template <class Model>
+struct adapters_of {
+  static constexpr std::optional<factors> none(const array&) { return {}; }
+  using type = decltype(tree_map<std::optional<factors>>(none, std::declval<const Model&>()));
+};
+}  // namespace detail
+
 /// The type of a model's adapters: a tree like the model with factors, or nothing, in place of its arrays.
 template <class Model>
-using adapters = decltype(tree_map<std::optional<factors>>([](const array&) { return std::optional<factors>(); },
-                                                           std::declval<const Model&>()));
+using adapters = typename detail::adapters_of<Model>::type;
 
 namespace detail {
 constexpr factors first_factors(const array& w, const options& o, const random::key& k) {
@@ -94,6 +102,7 @@ constexpr adapters<Model> init(const Model& model, const Filter& chosen, const o
   const auto selects = filter_in(chosen, model);
   int place = 0, found = 0;
   const auto made = [&](graph&, const random::key& k) {
+    place = found = 0;
     const auto of = [&](std::string_view path, const auto& w) -> std::optional<factors> {
       ++place;  // keys depend on places alone, and not on what else is chosen
       if (!is_parameter<decltype(w)> || !is_floating(w.dtype()) || w.rank() < 2 || o.rank < 1) return {};
@@ -127,9 +136,7 @@ constexpr Model apply(const Model& model, const Adapters& adapters, source_line 
 /// errors  "lora::merge: PATH" for adapters of another shape than their matrix
 template <class Model, class Adapters>
 constexpr Model merge(const Model& model, const Adapters& adapters, source_line l = source_line::current()) {
-  const auto sum = [](const array& w, const factors& f) {
-    return tokamax::detail::low_rank_sum(w, f.a, f.b, f.scale);
-  };
+  const auto sum = [](const array& w, const factors& f) { return tokamax::detail::low_rank_sum(w, f.a, f.b, f.scale); };
   return detail::with_adapters(model, adapters, "lora::merge:", sum, l);
 }
 

@@ -3,9 +3,9 @@
 // umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
-#include <tokamax/lax/reduce.hpp>            // argmax
-#include <tokamax/nn/statistic.hpp>          // statistic
-#include <tokamax/numpy/statistics.hpp>      // mean
+#include <tokamax/lax/reduce.hpp>        // argmax
+#include <tokamax/nn/statistic.hpp>      // statistic
+#include <tokamax/numpy/statistics.hpp>  // mean
 
 namespace tokamax::nn {
 
@@ -69,7 +69,8 @@ struct accuracy {
     for (int i = 0; ok && i < labels.rank(); ++i) ok = scores.extent(i) == labels.extent(i);
     if (!ok) {
       const array both[] = {scores, labels};
-      reject(both, 2, l, "accuracy: labels", labels.type(), message("integers, one for each answer of ") << scores.type());
+      reject(both, 2, l, "accuracy: labels", labels.type(),
+             message("integers, one for each answer of ") << scores.type());
     }
     return ok;
   }

@@ -3,12 +3,12 @@
 // umbrella: not tokamax.hpp (programs with few layers pass it by)
 #pragma once
 
-#include <tokamax/core/leaf_kind.hpp>                  // is_parameter
-#include <tokamax/nn/init.hpp>                         // initialized
-#include <tokamax/numpy/arange.hpp>                    // arange
-#include <tokamax/transforms/control_flow/scan.hpp>    // scan
-#include <tokamax/transforms/remat.hpp>                // remat
-#include <tokamax/transforms/vmap.hpp>                 // vmap
+#include <tokamax/core/leaf_kind.hpp>                // is_parameter
+#include <tokamax/nn/init.hpp>                       // initialized
+#include <tokamax/numpy/arange.hpp>                  // arange
+#include <tokamax/transforms/control_flow/scan.hpp>  // scan
+#include <tokamax/transforms/remat.hpp>              // remat
+#include <tokamax/transforms/vmap.hpp>               // vmap
 
 #include <vector>  // vector
 

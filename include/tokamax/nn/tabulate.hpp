@@ -3,21 +3,21 @@
 // umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
-#include <tokamax/core/graph/cost.hpp>          // operations_of
-#include <tokamax/core/leaf_kind.hpp>           // is_parameter
-#include <tokamax/transforms/eval_shape.hpp>    // make_graph
-#include <tokamax/transforms/part_values.hpp>   // values_of_part
+#include <tokamax/core/graph/cost.hpp>         // operations_of
+#include <tokamax/core/leaf_kind.hpp>          // is_parameter
+#include <tokamax/transforms/eval_shape.hpp>   // make_graph
+#include <tokamax/transforms/part_values.hpp>  // values_of_part
 
 namespace tokamax::nn {
 
 /// A layer of a model and what it does in one call.
 struct layer_summary {
-  std::string path, type;              ///< "blocks[3].attend", "attention"
-  std::string inputs, outputs;         ///< types: "f32[8,64,256]"; empty if it is not called
-  std::int64_t parameters = 0;         ///< elements that are trained
-  std::int64_t other = 0;              ///< elements that are not, such as statistics
-  std::int64_t bytes = 0;              ///< of both
-  double flops = 0;                    ///< of the call, as cost_analysis counts them, with those of the layers in it
+  std::string path, type;       ///< "blocks[3].attend", "attention"
+  std::string inputs, outputs;  ///< types: "f32[8,64,256]"; empty if it is not called
+  std::int64_t parameters = 0;  ///< elements that are trained
+  std::int64_t other = 0;       ///< elements that are not, such as statistics
+  std::int64_t bytes = 0;       ///< of both
+  double flops = 0;             ///< of the call, as cost_analysis counts them, with those of the layers in it
 };
 
 /// Which layers `tabulate` shows.

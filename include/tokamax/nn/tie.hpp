@@ -3,10 +3,10 @@
 // umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
-#include <tokamax/base/fixed_string.hpp>       // fixed_string
-#include <tokamax/core/partition.hpp>          // absent
-#include <tokamax/lax/shapes/transpose.hpp>    // transpose
-#include <tokamax/nn/init.hpp>                 // initialized
+#include <tokamax/base/fixed_string.hpp>     // fixed_string
+#include <tokamax/core/partition.hpp>        // absent
+#include <tokamax/lax/shapes/transpose.hpp>  // transpose
+#include <tokamax/nn/init.hpp>               // initialized
 
 namespace tokamax::nn {
 

@@ -34,7 +34,8 @@ constexpr array product_with_low_rank(const call& c, const call& p, int k) {
         exchanged{yc, xc, yb, xb, d.preferred_element_type, d.algorithm};
     return k ? bind(*p.self, {x, y}, forward, p.where) : bind(*p.self, {y, x}, exchanged, p.where);
   };
-  const array narrow = between(other, of_other, batch_of_other, first, contracted, batch);  // [stack, free, r] or [stack, r, free]
+  const array narrow =
+      between(other, of_other, batch_of_other, first, contracted, batch);  // [stack, free, r] or [stack, r, free]
   const array scaled = astype(narrow * c.attrs<low_rank_attributes>().scale, other.dtype());
   const array wide = between(scaled, {k ? narrow.rank() - 1 : n}, batch, second, inner, batch);
   return between(other, of_other, batch_of_other, w, contracted, batch) + wide;

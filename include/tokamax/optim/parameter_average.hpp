@@ -25,15 +25,18 @@ struct parameter_average {
   constexpr parameter_average(const Model& model, double d, source_line l = source_line::current())
       : average(widened(model)), decay(d) {
     if (!(d >= 0 && d <= 1))
-      reject(nullptr, l, "parameter_average: decay", d < 0 ? "below 0" : d > 1 ? "above 1" : "nan",
+      reject(nullptr, l, "parameter_average: decay",
+             d < 0   ? "below 0"
+             : d > 1 ? "above 1"
+                     : "nan",
              "a number from 0 to 1");
   }
   static constexpr auto tokamax_fields(auto& self) { return std::tie(self.average, self.decay); }
   static constexpr std::array<std::string_view, 2> tokamax_field_names{"average", "decay"};
 
   constexpr void update(const Model& now) {
-    update_floating(
-        [&](const array& a, const array& p) { return decay * a + (1.0 - decay) * astype(p, a.dtype()); }, average, now);
+    update_floating([&](const array& a, const array& p) { return decay * a + (1.0 - decay) * astype(p, a.dtype()); },
+                    average, now);
   }
   /// `model` with averages in place of its parameters, in its dtypes.
   constexpr Model apply_to(const Model& model) const {

@@ -3,9 +3,9 @@
 // umbrella: not tokamax.hpp (layers with dropout use it)
 #pragma once
 
-#include <tokamax/core/leaf_kind.hpp>               // not_trained
-#include <tokamax/lax/shapes/concatenate.hpp>       // concatenate
-#include <tokamax/random/key.hpp>                   // key, split
+#include <tokamax/core/leaf_kind.hpp>          // not_trained
+#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
+#include <tokamax/random/key.hpp>              // key, split
 
 namespace tokamax::random {
 

@@ -4,10 +4,10 @@
 // tested by tests/nn/capture.cpp
 #pragma once
 
-#include <tokamax/base/tree/tree_path.hpp>    // path_matches
-#include <tokamax/core/graph.hpp>             // graph
-#include <tokamax/core/op.hpp>                // op
-#include <tokamax/core/scope/leaf_path.hpp>   // leaf_path
+#include <tokamax/base/tree/tree_path.hpp>   // path_matches
+#include <tokamax/core/graph.hpp>            // graph
+#include <tokamax/core/op.hpp>               // op
+#include <tokamax/core/scope/leaf_path.hpp>  // leaf_path
 
 #include <algorithm>    // find
 #include <string>       // string
@@ -24,8 +24,8 @@ struct part_values {
 namespace detail {
 /// Is `path` that of a part, or of something in it? The empty path is that of all.
 constexpr bool is_within(std::string_view path, std::string_view part) {
-  return part.empty() || (path.starts_with(part) && (path.size() == part.size() || path[part.size()] == '.' ||
-                                                     path[part.size()] == '['));
+  return part.empty() || (path.starts_with(part) &&
+                          (path.size() == part.size() || path[part.size()] == '.' || path[part.size()] == '['));
 }
 /// The names of the nodes of a graph from node `first` on, as text.
 inline std::vector<std::string> names_of_nodes(const graph& g, int first) {
