@@ -23,7 +23,7 @@
 //   core/graph/inline.hpp               copy the nodes of one graph into another, and replace some of them on the way.
 //   core/graph/open_graph.hpp           functions of constants that are traced while compiling, inside other traces or outside.
 //   core/kernel_arguments.hpp           the arguments of a kernel, and how the kernel of an op with bodies calls them.
-//   core/leaf_filter.hpp                filters that choose leaves of a tree by kind or path, joined by &&, || and !.
+//   core/leaf_filter.hpp                filters that choose leaves of a tree by kind, layer or path, joined by &&, || and !.
 //   core/leaf_kind.hpp                  kinds of leaves, which types tell apart: parameters are trained, others are not.
 //   core/memory/buffer.hpp              reference-counted storage.
 //   core/memory/buffer_pool.hpp         the pool of host memory, so that a repeated step allocates nothing and idle memory is released.

@@ -4,6 +4,7 @@
 //   nn/attention.hpp                 multi-head self-attention with learned projections.
 //   nn/attention_masks.hpp           masks of attention as booleans.
 //   nn/cache.hpp                     an array that a layer remembers from call to call, such as the keys of tokens that it has seen.
+//   nn/capture.hpp                   what layers of a model return, beside the result of a function that calls them.
 //   nn/dropout.hpp                   zero random elements while training.
 //   nn/einsum.hpp                    a layer that multiplies by a kernel as an equation says.
 //   nn/embed.hpp                     a learned vector for each of a number of ids.
@@ -11,6 +12,8 @@
 //   nn/initializers.hpp              functions (key, shape) -> array that parameters start from.
 //   nn/linear.hpp                    a matrix product with learned weights.
 //   nn/linear_general.hpp            a linear layer over several axes at once.
+//   nn/lora.hpp                      low-rank adapters beside a model of any kind, which are trained in place of its matrices.
+//   nn/metrics.hpp                   averages over many batches, as values that a program carries.
 //   nn/mlp.hpp                       two linear layers with a nonlinearity between them, plain and gated.
 //   nn/mode.hpp                      whether a layer is trained or used.
 //   nn/multi_head_attention.hpp      attention between any two sequences, with all that its op has, and with a cache for decoding.
@@ -34,7 +37,10 @@
 //   nn/recurrent/simple_cell.hpp     a recurrent cell of one layer.
 //   nn/rotary.hpp                    rotary position embedding, with the frequencies of models that were stretched to longer contexts.
 //   nn/sequential.hpp                layers that are called one after the other.
+//   nn/stacked.hpp                   equal layers as one, with a leading axis on their arrays and a loop over it.
 //   nn/statistic.hpp                 an array that a layer computes while it is trained, such as a running mean.
+//   nn/tabulate.hpp                  the layers of a model as a table: shapes, parameters, bytes and operations.
+//   nn/tie.hpp                       one array in two places of a model.
 //   nn/windows/conv.hpp              a convolution over any number of axes.
 //   nn/windows/conv_padding.hpp      what stands beyond the edges of an image, for layers of convolutions.
 //   nn/windows/conv_transpose.hpp    a layer that enlarges images.
@@ -43,6 +49,7 @@
 #include <tokamax/nn/attention.hpp>
 #include <tokamax/nn/attention_masks.hpp>
 #include <tokamax/nn/cache.hpp>
+#include <tokamax/nn/capture.hpp>
 #include <tokamax/nn/dropout.hpp>
 #include <tokamax/nn/einsum.hpp>
 #include <tokamax/nn/embed.hpp>
@@ -50,6 +57,8 @@
 #include <tokamax/nn/initializers.hpp>
 #include <tokamax/nn/linear.hpp>
 #include <tokamax/nn/linear_general.hpp>
+#include <tokamax/nn/lora.hpp>
+#include <tokamax/nn/metrics.hpp>
 #include <tokamax/nn/mlp.hpp>
 #include <tokamax/nn/mode.hpp>
 #include <tokamax/nn/multi_head_attention.hpp>
@@ -73,7 +82,10 @@
 #include <tokamax/nn/recurrent/simple_cell.hpp>
 #include <tokamax/nn/rotary.hpp>
 #include <tokamax/nn/sequential.hpp>
+#include <tokamax/nn/stacked.hpp>
 #include <tokamax/nn/statistic.hpp>
+#include <tokamax/nn/tabulate.hpp>
+#include <tokamax/nn/tie.hpp>
 #include <tokamax/nn/windows/conv.hpp>
 #include <tokamax/nn/windows/conv_padding.hpp>
 #include <tokamax/nn/windows/conv_transpose.hpp>

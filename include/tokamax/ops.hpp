@@ -31,6 +31,7 @@
 //   ops/layer_norm_across.hpp               layer_norm of an axis with long rows after it, as one op.
 //   ops/linear_cross_entropy.hpp            the loss of a last layer and its softmax, without all logits in memory.
 //   ops/linear_softmax_cross_entropy.hpp    the loss of a language model from its last layer's input to one number.
+//   ops/low_rank_update.hpp                 a matrix and a product of two narrow ones, whose products need no sum of matrices.
 //   ops/packed_sequences.hpp                sequences of any lengths one after the other, whose states lie in the slots of a pool.
 //   ops/paged_attention.hpp                 attention of new tokens to a cache of keys and values in pages, and its update.
 //   ops/piecewise_activations.hpp           activations of few operations: hard_tanh, hard_sigmoid, celu, mish, glu, squareplus.
@@ -86,6 +87,7 @@
 #include <tokamax/ops/layer_norm_across.hpp>
 #include <tokamax/ops/linear_cross_entropy.hpp>
 #include <tokamax/ops/linear_softmax_cross_entropy.hpp>
+#include <tokamax/ops/low_rank_update.hpp>
 #include <tokamax/ops/packed_sequences.hpp>
 #include <tokamax/ops/paged_attention.hpp>
 #include <tokamax/ops/piecewise_activations.hpp>

@@ -47,6 +47,7 @@
 //   optim/novograd.hpp               momentum of gradients over the norms of their layers.
 //   optim/onecycle.hpp               schedules that rise once and fall to almost nothing.
 //   optim/optimistic.hpp             steps that look ahead by the difference of the last two gradients, for games.
+//   optim/parameter_average.hpp      a moving average of the parameters of a model, with which it is evaluated.
 //   optim/perturbations.hpp          gradients of functions that have none, by the mean over noise.
 //   optim/polyak.hpp                 gradient descent with the step size of Polyak, which the loss and its minimum give.
 //   optim/prodigy.hpp                Adam that finds its learning rate.
@@ -116,6 +117,7 @@
 #include <tokamax/optim/novograd.hpp>
 #include <tokamax/optim/onecycle.hpp>
 #include <tokamax/optim/optimistic.hpp>
+#include <tokamax/optim/parameter_average.hpp>
 #include <tokamax/optim/perturbations.hpp>
 #include <tokamax/optim/polyak.hpp>
 #include <tokamax/optim/prodigy.hpp>

@@ -83,6 +83,32 @@ constexpr void for_each_leaf_with_path(F&& f, Tree&& tree, std::string_view root
   detail::walk(visitor, detail::text_path(root), tree);
 }
 
+namespace detail {
+template <class F>
+struct record_visitor {
+  F& f;
+
+  template <class Record>
+  constexpr void record(const text_path& path, Record& it) {
+    if constexpr (!requires { fields_of<std::remove_cv_t<Record>>::positional; }) {
+      const vec<char> text = path.chars();
+      f(std::string_view(text.data(), text.size()), it);
+    }
+  }
+  constexpr void leaf(const auto&, auto&) {}
+  constexpr void constant(const auto&, auto&) {}
+  constexpr bool same_structure(const auto&, tree_kind, std::size_t) { return true; }
+};
+}  // namespace detail
+
+/// Calls `f(path, record)` for every struct of `tree`, such as the layers of a model, before those within it.
+/// source  flax.nnx.iter_modules
+template <class F, class Tree>
+constexpr void for_each_record_with_path(F&& f, Tree&& tree, std::string_view root = {}) {
+  detail::record_visitor<std::remove_reference_t<F>> visitor{f};
+  detail::walk(visitor, detail::text_path(root), tree);
+}
+
 /// Calls `f(path, leaf, rest_leaf...)`; `rest` as in `for_each_leaf`.
 template <class F, class Tree, class First, class... Rest>
   requires(!std::is_convertible_v<First, std::string_view>)

@@ -6,18 +6,19 @@
 #include <tokamax/base/tree.hpp>               // for_each_leaf_with_path
 #include <tokamax/checkpoint/metadata.hpp>     // metadata
 #include <tokamax/checkpoint/safetensors.hpp>  // named_array
+#include <tokamax/core/partition.hpp>          // is_absent
 
 namespace tokamax::checkpoint {
 
 namespace detail {
 
-// The leaves of a tree under the name `root`. They share the data of the tree.
+// The leaves of a tree under the name `root`, but for places that `filter` left empty. They share the data of the tree.
 template <class Tree>
 std::vector<named_array> leaves_of(const Tree& tree, std::string_view root = {}) {
   std::vector<named_array> result;
   for_each_leaf_with_path(
       [&](std::string_view path, const auto& leaf) {
-        result.push_back({std::string(path.empty() ? "value" : path), leaf});
+        if (!is_absent(leaf)) result.push_back({std::string(path.empty() ? "value" : path), leaf});
       },
       tree, root);
   return result;

@@ -83,6 +83,7 @@ metadata put_leaves(Tree& tree, restoration& from) {
   for_each_leaf(
       [&](auto& leaf) {
         using leaf_type = std::remove_cvref_t<decltype(leaf)>;
+        if (is_absent(leaf)) return;
         const std::size_t i = next++;
         if (!from.has(i)) return;
         if constexpr (std::derived_from<leaf_type, array>) static_cast<array&>(leaf) = array(leaf.type());

@@ -132,6 +132,23 @@ constexpr int capture(graph& g, const array& a) {
   return g.input(a.type(), path ? g.names.import(0, g.parent->names, path) : 0);
 }
 
+constexpr array emit_one(graph& g, const op& o, const array* in, int n, const words& w, location where,
+                         const array_type* known = nullptr);
+/// A value of a graph around `g` as one of the body `g`. Products there may not need the result of an op with `in_product`,
+/// so the body gets its operands and applies it again.
+constexpr array enter_body(graph& g, const array& a, location where) {
+  const graph& from = *a.trace();
+  const node& n = from[a.id()];
+  if (!n.op || !n.op->in_product) return array(&g, capture(g, a), a.type());
+  arrays in;
+  for (int k = 0; k < n.operand_count; ++k) {
+    const int id = from.operand(n, k);
+    in.push_back(enter_body(g, array(a.trace(), id, from[id].type), where));
+  }
+  return emit_one(g, *n.op, in.data(), in.count(), words(from.words_of(n), static_cast<std::size_t>(n.word_count)),
+                  where);
+}
+
 [[noreturn]] void reject_leaked(const array& a, location where);
 /// Refuses data together with an abstract operand: a model that has not been given its first values.
 [[noreturn]] void reject_abstract(const op& o, const array* in, int n, location where);
@@ -164,7 +181,7 @@ constexpr array lift_here(graph& g, const array& a, location where) {
     }
     if (from->floating && !from->open) return array(&g, detail::import_expression(g, *from, a.id()), a.type());
     for (graph* p = g.parent; p; p = p->parent)
-      if (p == from) return array(&g, detail::capture(g, a), a.type());
+      if (p == from) return detail::enter_body(g, a, where);
     if (std::is_constant_evaluated() && detail::meet(*from, g))
       return array(&g, detail::add_node(g, stand_in_p, nullptr, 0, {}, a.type(), where), a.type());
     if (!std::is_constant_evaluated())
@@ -237,7 +254,7 @@ constexpr array folded(graph& g, const op& o, const int* ids, int n, const array
 /// Adds a node with one result to `g`, unless folding, neutral operands or the op's `simplify` give something cheaper.
 /// `known` is the type of the result if it need not be inferred.
 constexpr array emit_one(graph& g, const op& o, const array* in, int n, const words& w, location where,
-                         const array_type* known = nullptr) {
+                         const array_type* known) {
   operand_list operands(g, in, n, where);
   int* const ids = operands.ids;
   call c = call_of(o, operands.values, n, w.data(), w.count(), &g, where);

@@ -205,8 +205,10 @@ struct op {
   rule<array(const call&)> simplify = nullptr;   ///< a cheaper equal array, or one that does not exist
   rule<arrays(const call&)> simplify_all = nullptr;             ///< the same for several outputs: all of them, or none
   rule<array(const call&, const array& sum)> add_to = nullptr;  ///< sum + the result, if that needs no array of its own
-  spelled (*spell)(const spelled*) = nullptr;                   ///< elementwise: the element function as text
-  kernel_set (*kernels)() = nullptr;                            ///< what a run-time trace executes
+  /// `product` without the result of this call, which is operand number `operand` of it; nothing if that costs no less.
+  rule<array(const call&, const call& product, int operand)> in_product = nullptr;
+  spelled (*spell)(const spelled*) = nullptr;      ///< elementwise: the element function as text
+  kernel_set (*kernels)() = nullptr;               ///< what a run-time trace executes
   void (*run)(const kernel_arguments&) = nullptr;  ///< a kernel in host code, for devices without one of their own
 };
 

@@ -66,6 +66,22 @@ constexpr dot_algorithm algorithm_of(dtype type, dot_algorithm asked) {
 constexpr op_cost product_cost(double flops, dtype operands, dot_algorithm asked) {
   return {flops, algorithm_of(operands, asked) == dot_algorithm::bf16_bf16_f32 ? flops : 0};
 }
+/// A product of which an operand is the result of an op with `in_product`, by the rule of that op.
+constexpr array product_without_operand(const call& c) {
+  for (int k = 0; k < 2 && c.trace; ++k) {
+    const node n = (*c.trace)[c[k].id()];
+    if (!n.op || !n.op->in_product) continue;
+    arrays in;
+    for (int i = 0; i < n.operand_count; ++i) {
+      const int id = c.trace->operand(n, i);
+      in.push_back(array(c.trace, id, (*c.trace)[id].type));
+    }
+    const words w(c.trace->words_of(n), static_cast<std::size_t>(n.word_count));
+    const array y = n.op->in_product(call_of(*n.op, in, w, c.trace, n.where), c, k);
+    if (y.exists()) return y;
+  }
+  return {};
+}
 /// May products of `operand` be summed in `sum`? It must be of the same kind and at least as wide.
 constexpr bool sums_in(dtype operand, dtype sum) {
   return info(operand).kind == info(sum).kind && bits_of(operand) <= bits_of(sum);
@@ -178,6 +194,7 @@ inline constexpr op dot_general_p{
         if (i != from) p.push_back(i);
       return transpose(y, p);
     },
+    .simplify = [](const call& c) -> array { return detail::product_without_operand(c); },
     .kernels = kernels_of<dot_general_p>,
 };
 

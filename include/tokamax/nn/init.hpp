@@ -21,10 +21,10 @@ constexpr void require_initial_value(const array& a, source_line l) {
 
 template <class T>
 constexpr T initialized(T tree, const random::key& k, source_line l) {
-  if constexpr (kind_of<T> == tree_kind::leaf) {
-    require_initial_value(tree, l);
-  } else if constexpr (initializes_itself<T>) {
+  if constexpr (initializes_itself<T>) {
     return tree.init(k);
+  } else if constexpr (kind_of<T> == tree_kind::leaf) {
+    require_initial_value(tree, l);
   } else if constexpr (kind_of<T> != tree_kind::constant) {
     int i = 0;
     for_each_child(

@@ -43,9 +43,7 @@ struct masked_transform {
   }
 };
 
-/// Says that a filter may select nothing: `masked(inner, only, allow_none)`.
-struct allow_none_tag {};
-inline constexpr allow_none_tag allow_none{};
+using tokamax::allow_none;  // of `masked(inner, only, allow_none)`
 
 /// Applies `inner` to the parameters that `only` selects. `only` is a function of path and array, of the path, or of the
 /// array, or a filter. The updates of other parameters pass unchanged, and `inner` keeps no state for them.

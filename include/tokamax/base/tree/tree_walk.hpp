@@ -196,6 +196,7 @@ constexpr void walk(Visitor& visitor, const Path& path, Tree& tree, Rest&... res
     visitor.constant(path, tree, rest...);
   } else if constexpr (kind == tree_kind::record) {
     static_assert(((kind_of<Rest> == kind) && ...), "tokamax: the trees differ: one has a record, another has not");
+    if constexpr (requires { visitor.record(path, tree); }) visitor.record(path, tree);
     if constexpr (((kind_of<Rest> == kind) && ...)) {
       static_assert(((field_count<Rest> == field_count<Tree>) && ...),
                     "tokamax: the trees differ in their field counts");

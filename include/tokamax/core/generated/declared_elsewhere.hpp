@@ -116,6 +116,7 @@ template <int = 0> void fake_quantize(...) = delete;  // #include <tokamax/ops.h
 template <int = 0> void flex_attention(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void gated_delta_rule(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void grouped_matmul(...) = delete;  // #include <tokamax/ops.hpp>
+template <int = 0> void low_rank_update(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void multi_head_latent_attention(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void paged_attention(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void paged_positions(...) = delete;  // #include <tokamax/ops.hpp>

@@ -91,6 +91,7 @@ extern const op logical_and_p;
 extern const op logical_not_p;
 extern const op logical_or_p;
 extern const op logistic_p;
+extern const op low_rank_update_p;
 extern const op lt_p;
 extern const op max_p;
 extern const op max_pool_p;

@@ -14,7 +14,7 @@ constexpr int leaf_path(const graph& g, int id) {
   for (int steps = 0; steps < 8; ++steps) {
     const node& n = g[id];
     if (!n.op || (n.operand_count == 0 && n.op->unique)) return n.scope.name;  // an input, or an entry of a batch
-    if (n.operand_count == 0 || n.op->memory.kind == op_kind::general) return 0;
+    if (n.operand_count == 0 || (n.op->memory.kind == op_kind::general && !n.op->in_product)) return 0;
     id = g.operand(n, 0);
   }
   return 0;

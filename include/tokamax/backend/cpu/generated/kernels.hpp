@@ -45,6 +45,7 @@ struct iota_attributes;
 struct kernel_attributes;
 struct linear_cross_entropy_options;
 struct linear_solve_attributes;
+struct low_rank_attributes;
 struct max_pool_attributes;
 struct norm_attributes;
 struct pad_options;
@@ -502,6 +503,7 @@ TOKAMAX_KERNELS const op* descriptor_of<logical_and_p>();
 TOKAMAX_KERNELS const op* descriptor_of<logical_not_p>();
 TOKAMAX_KERNELS const op* descriptor_of<logical_or_p>();
 TOKAMAX_KERNELS const op* descriptor_of<logistic_p>();
+TOKAMAX_KERNELS const op* descriptor_of<low_rank_update_p>();
 TOKAMAX_KERNELS const op* descriptor_of<lt_p>();
 TOKAMAX_KERNELS const op* descriptor_of<max_p>();
 TOKAMAX_KERNELS const op* descriptor_of<max_pool_p>();
@@ -605,6 +607,7 @@ TOKAMAX_KERNELS attribute_list describe_attributes<iota_attributes>();
 TOKAMAX_KERNELS attribute_list describe_attributes<kernel_attributes>();
 TOKAMAX_KERNELS attribute_list describe_attributes<linear_cross_entropy_options>();
 TOKAMAX_KERNELS attribute_list describe_attributes<linear_solve_attributes>();
+TOKAMAX_KERNELS attribute_list describe_attributes<low_rank_attributes>();
 TOKAMAX_KERNELS attribute_list describe_attributes<max_pool_attributes>();
 TOKAMAX_KERNELS attribute_list describe_attributes<norm_attributes>();
 TOKAMAX_KERNELS attribute_list describe_attributes<pad_options>();
@@ -749,6 +752,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &logical_not_p,
           &logical_or_p,
           &logistic_p,
+          &low_rank_update_p,
           &lt_p,
           &max_p,
           &max_pool_p,
