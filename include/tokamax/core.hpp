@@ -17,6 +17,7 @@
 //   core/effect.hpp                     which calls have an effect, and effects that belong to no program.
 //   core/event.hpp                      the end of work that a device does asynchronously.
 //   core/graph.hpp                      the flat table of nodes that every pass reads and writes. Equal nodes are in it once.
+//   core/graph/base_ops.hpp             the ops that a graph has of itself: constants, captured data, and results of several.
 //   core/graph/composed.hpp             the meaning of a call in smaller ops, as a graph.
 //   core/graph/cost.hpp                 the cost of calls and of graphs, from the facts of their ops.
 //   core/graph/dependencies.hpp         the nodes that some values depend on, in an order that the program alone decides.
@@ -68,6 +69,7 @@
 #include <tokamax/core/effect.hpp>
 #include <tokamax/core/event.hpp>
 #include <tokamax/core/graph.hpp>
+#include <tokamax/core/graph/base_ops.hpp>
 #include <tokamax/core/graph/composed.hpp>
 #include <tokamax/core/graph/cost.hpp>
 #include <tokamax/core/graph/dependencies.hpp>

@@ -3,8 +3,8 @@
 #include <tokamax/nn/stacked.hpp>
 
 #include <tokamax/models/gpt.hpp>
-#include <tokamax/nn/batch_norm.hpp>
 #include <tokamax/nn/lora.hpp>
+#include <tokamax/nn/norms/batch_norm.hpp>
 #include <tokamax/random/stream.hpp>
 #include <tokamax/tokamax.hpp>
 

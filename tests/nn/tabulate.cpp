@@ -3,7 +3,7 @@
 #include <tokamax/nn/tabulate.hpp>
 
 #include <tokamax/models/gpt.hpp>
-#include <tokamax/nn/batch_norm.hpp>
+#include <tokamax/nn/norms/batch_norm.hpp>
 #include <tokamax/nn/stacked.hpp>
 #include <tokamax/tokamax.hpp>
 

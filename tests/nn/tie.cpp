@@ -3,7 +3,7 @@
 #include <tokamax/nn/tie.hpp>
 
 #include <tokamax/checkpoint.hpp>
-#include <tokamax/nn/batch_norm.hpp>
+#include <tokamax/nn/norms/batch_norm.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/contains.hpp"

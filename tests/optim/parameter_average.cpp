@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/optim/parameter_average.hpp>
 
-#include <tokamax/nn/batch_norm.hpp>
+#include <tokamax/nn/norms/batch_norm.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <cmath>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/core/scope/layer_scope.hpp>            // first_leaf
-#include <tokamax/transforms/part_values.hpp>            // values_of_part
+#include <tokamax/nn/part_values.hpp>                    // values_of_part
 #include <tokamax/transforms/remat/checkpoint_name.hpp>  // checkpoint_name_p
 
 #include <map>  // map

@@ -3,10 +3,10 @@
 // umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
-#include <tokamax/core/graph/cost.hpp>         // operations_of
-#include <tokamax/core/leaf_kind.hpp>          // is_parameter
-#include <tokamax/transforms/eval_shape.hpp>   // make_graph
-#include <tokamax/transforms/part_values.hpp>  // values_of_part
+#include <tokamax/core/graph/cost.hpp>        // operations_of
+#include <tokamax/core/leaf_kind.hpp>         // is_parameter
+#include <tokamax/nn/part_values.hpp>         // values_of_part
+#include <tokamax/transforms/eval_shape.hpp>  // make_graph
 
 namespace tokamax::nn {
 
