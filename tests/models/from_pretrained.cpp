@@ -54,7 +54,8 @@ std::string refusal(const std::string& name, const Change& change) {
 }
 
 /// A Llama as a GGUF file, whose queries and keys are paired.
-void write_gguf(const tiny_model& m, const std::filesystem::path& path) {
+template <class Change>
+tk::test::gguf_writer gguf_of(const tiny_model& m, const Change& change) {
   tk::test::gguf_writer file;
   file.text("general.architecture", "llama");
   for (const auto& [own, name] : {std::pair{"block_count", "num_hidden_layers"},
@@ -95,7 +96,8 @@ void write_gguf(const tiny_model& m, const std::filesystem::path& path) {
                       x.shape());
     file.tensor(own, x);
   }
-  file.write(path);
+  change(file);
+  return file;
 }
 
 }  // namespace
@@ -137,13 +139,51 @@ TEST_CASE("a GGUF file is the same model") {
   const temporary_folder folder;
   const tiny_model m("llama");
   m.write(folder.path / "m");
-  write_gguf(m, folder.path / "m.gguf");
+  gguf_of(m, [](auto&) {}).write(folder.path / "m.gguf");
   const models::pretrained a = models::from_pretrained(folder.path / "m"),
                            b = models::from_pretrained(folder.path / "m.gguf");
   CHECK(same(a.model, b.model));
   CHECK(b.end_tokens == std::vector<std::int32_t>{2});
   models::save_pretrained(folder.path / "again", b);
   CHECK(same(models::from_pretrained(folder.path / "again").model, a.model));
+}
+
+TEST_CASE("GGUF files that say what is not known are refused") {
+  const temporary_folder folder;
+  const tiny_model m("llama");
+  const auto refused = [&](auto change) {
+    tk::test::gguf_writer file = gguf_of(m, change);
+    file.write(folder.path / "m.gguf");
+    return tk::test::error_of([&] { models::from_pretrained(folder.path / "m.gguf"); });
+  };
+  CHECK_THAT(refused([](auto& f) { f.number("llama.rope.dimension_count", 4); }),
+             contains("gguf: llama.rope.dimension_count: found 4, expected 8"));
+  CHECK_THAT(refused([](auto& f) { f.text("llama.rope.scaling.type", "spiral"); }),
+             contains("config.rope_scaling.rope_type: found spiral"));
+  CHECK_THAT(refused([](auto& f) { f.tensor("rope_freqs.weight", tk::array::from<float>({1, 2})); }),
+             contains("gguf: rope_freqs.weight: found another shape, expected [4]"));
+  CHECK_THAT(refused([](auto& f) { f.tensor("rope_freqs.weight", tk::array::from<float>({1, 2, 0, 1})); }),
+             contains("decoder: rope factors: found 0, expected positive numbers"));
+  CHECK_THAT(refused([](auto& f) { f.tensor("blk.0.ffn_gate_exps.weight", tk::array::from<float>({1})); }),
+             contains("model: tensor blk.0.ffn_gate_exps.weight: found [1], expected no such tensor"));
+  tk::test::gguf_writer other;
+  other.text("general.architecture", "mamba");
+  other.write(folder.path / "other.gguf");
+  CHECK_THAT(tk::test::error_of([&] { models::from_pretrained(folder.path / "other.gguf"); }),
+             contains("gguf: general.architecture: found mamba, expected llama, qwen2"));
+}
+
+TEST_CASE("frequencies of a GGUF file divide those of the model") {
+  const temporary_folder folder;
+  const tiny_model m("llama");
+  gguf_of(m, [](auto& f) {
+    f.tensor("rope_freqs.weight", tk::array::from<float>({1, 2, 4, 8}));
+  }).write(folder.path / "m.gguf");
+  models::pretrained p = models::from_pretrained(folder.path / "m.gguf");
+  const tk::array found = p.model(row_of(m.ids));
+  p.model.config.scaling.factors = {1, 1, 1, 1};
+  CHECK(most_apart(p.model(row_of(m.ids)), m.logits) < 2e-5);
+  CHECK(most_apart(found, m.logits) > 1e-3);
 }
 
 TEST_CASE("a family of the user is read by its own names") {
