@@ -22,7 +22,7 @@ struct settings {
   std::filesystem::path model;
   std::optional<std::string> prompt, system;
   std::string device = "cpu";
-  std::int64_t max_tokens = 512, context = 0, threads = 0;
+  std::int64_t max_tokens = 512, context = 2048, threads = 0;
   tk::models::sampling how;
   bool bf16 = false, plain = false, times = false;
 };
@@ -33,7 +33,8 @@ void declare_options(CLI::App& app, settings& s) {
   app.add_option("--prompt", s.prompt, "say this, and end after the answer [chat, a line at a time]");
   app.add_option("--system", s.system, "what the model is told before all else");
   app.add_option("--max-tokens", s.max_tokens, "the most tokens of an answer")->capture_default_str();
-  app.add_option("--context", s.context, "the most tokens of a chat; 0 takes as many as the model was trained on")
+  app.add_option("--context", s.context,
+                 "the most tokens of a chat, for which there is memory from the start; at most those of the training")
       ->capture_default_str();
   app.add_option("--temperature", s.how.temperature, "0 takes the most likely token")->capture_default_str();
   app.add_option("--top-k", s.how.top_k, "draw from so many likely tokens; 0 takes all")->capture_default_str();
@@ -60,8 +61,9 @@ class chat {
       : settings_(s),
         tokenizer_(tokenizer_of(s.model)),
         pretrained_(tk::models::from_pretrained(s.model, {.dtype = s.bf16 ? tk::bf16 : tk::f32})),
+        context_(std::min<std::int64_t>(s.context, pretrained_.model.config.context)),
         says_(std::move(pretrained_.model), tk::any_device(tk::train::device_named(s.device, "--device")),
-              {.context = s.context, .cache_dtype = s.bf16 ? tk::bf16 : tk::f32}) {
+              {.context = context_, .cache_dtype = s.bf16 ? tk::bf16 : tk::f32}) {
     if (!s.plain) template_ = tk::text::chat_template::from_file(s.model);
     if (s.system) messages_.push_back({"system", *s.system});
   }
@@ -104,6 +106,7 @@ class chat {
   const settings& settings_;
   tk::text::tokenizer tokenizer_;
   tk::models::pretrained pretrained_;
+  std::int64_t context_;
   tk::models::generator says_;
   std::optional<tk::text::chat_template> template_;
   std::vector<tk::text::chat_message> messages_;
@@ -111,6 +114,7 @@ class chat {
 
 int run(const settings& s) {
   if (s.max_tokens < 1) throw tk::error("--max-tokens", std::to_string(s.max_tokens), "1 or more");
+  if (s.context < 2) throw tk::error("--context", std::to_string(s.context), "2 or more");
   if (s.threads < 0 || s.threads > 1024) throw tk::error("--threads", std::to_string(s.threads), "0 to 1024");
   tk::cpu_backend::set_num_threads(static_cast<int>(s.threads));
   chat with(s);

@@ -53,50 +53,89 @@ std::string refusal(const std::string& name, const Change& change) {
   return tk::test::error_of([&] { models::from_pretrained(folder.path / "m"); });
 }
 
-/// A Llama as a GGUF file, whose queries and keys are paired.
-void write_gguf(const tiny_model& m, const std::filesystem::path& path) {
+/// How a family writes a GGUF file.
+struct gguf_form {
+  std::string model, architecture;  // of tests/golden/models, and there
+  bool pairs = false, plus_one = false;
+};
+/// Names of tensors in folders and in GGUF files. The first part that a name contains is replaced, in each of these lists.
+const std::vector<std::vector<std::pair<std::string, std::string>>> parts_of_names{
+    {{"model.layers", "blk"},
+     {"transformer.h", "blk"},
+     {"model.embed_tokens", "token_embd"},
+     {"transformer.wte", "token_embd"},
+     {"transformer.wpe", "position_embd"},
+     {"model.norm", "output_norm"},
+     {"transformer.ln_f", "output_norm"},
+     {"lm_head", "output"}},
+    {{"self_attn.q_proj", "attn_q"},
+     {"self_attn.k_proj", "attn_k"},
+     {"self_attn.v_proj", "attn_v"},
+     {"self_attn.o_proj", "attn_output"},
+     {"self_attn.qkv_proj", "attn_qkv"},
+     {"self_attn.q_norm", "attn_q_norm"},
+     {"self_attn.k_norm", "attn_k_norm"},
+     {"mlp.gate_up_proj", "ffn_up"},
+     {"mlp.gate_proj", "ffn_gate"},
+     {"mlp.up_proj", "ffn_up"},
+     {"mlp.down_proj", "ffn_down"},
+     {"post_attention_layernorm", "ffn_norm"},
+     {"input_layernorm", "attn_norm"},
+     {"ln_1", "attn_norm"},
+     {"ln_2", "ffn_norm"},
+     {"attn.c_attn", "attn_qkv"},
+     {"attn.c_proj", "attn_output"},
+     {"mlp.c_fc", "ffn_up"},
+     {"mlp.c_proj", "ffn_down"}}};
+
+/// A model as a GGUF file, with what `change` adds.
+template <class Change>
+tk::test::gguf_writer gguf_of(const tiny_model& m, const gguf_form& form, const Change& change) {
   tk::test::gguf_writer file;
-  file.text("general.architecture", "llama");
-  for (const auto& [own, name] : {std::pair{"block_count", "num_hidden_layers"},
-                                  {"embedding_length", "hidden_size"},
-                                  {"feed_forward_length", "intermediate_size"},
-                                  {"attention.head_count", "num_attention_heads"},
-                                  {"attention.head_count_kv", "num_key_value_heads"},
-                                  {"context_length", "max_position_embeddings"},
-                                  {"vocab_size", "vocab_size"}})
-    file.number(std::string("llama.") + own, m.config.get<int>(name));
-  file.real("llama.attention.layer_norm_rms_epsilon", m.config.get<double>("rms_norm_eps"));
-  file.real("llama.rope.freq_base", m.config.record("rope_parameters").get<double>("rope_theta"));
+  const std::string of = form.architecture + ".";
+  file.text("general.architecture", form.architecture);
+  for (const auto& [own, names] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"block_count", {"num_hidden_layers", "n_layer"}},
+           {"embedding_length", {"hidden_size", "n_embd"}},
+           {"feed_forward_length", {"intermediate_size"}},
+           {"attention.head_count", {"num_attention_heads", "n_head"}},
+           {"attention.head_count_kv", {"num_key_value_heads"}},
+           {"context_length", {"max_position_embeddings", "n_positions"}},
+           {"vocab_size", {"vocab_size"}},
+           {"attention.key_length", {"head_dim"}},
+           {"attention.sliding_window", {"sliding_window"}}})
+    for (const std::string& name : names)
+      if (m.config.has(name)) file.number(of + own, m.config.get<int>(name));
+  if (m.config.has("rms_norm_eps"))
+    file.real(of + "attention.layer_norm_rms_epsilon", m.config.get<double>("rms_norm_eps"));
+  if (m.config.has("layer_norm_epsilon"))
+    file.real(of + "attention.layer_norm_epsilon", m.config.get<double>("layer_norm_epsilon"));
+  if (m.config.has("rope_parameters"))
+    file.real(of + "rope.freq_base", m.config.record("rope_parameters").get<double>("rope_theta"));
   file.number("tokenizer.ggml.eos_token_id", 2);
   for (const auto& [name, value] : m.tensors) {
     std::string own = name;
-    const auto replace = [&](const std::string& from, const std::string& to) {
-      if (const std::size_t at = own.find(from); at != std::string::npos) own.replace(at, from.size(), to);
-    };
-    for (const auto& [from, to] : {std::pair{"model.layers", "blk"},
-                                   {"self_attn.q_proj", "attn_q"},
-                                   {"self_attn.k_proj", "attn_k"},
-                                   {"self_attn.v_proj", "attn_v"},
-                                   {"self_attn.o_proj", "attn_output"},
-                                   {"mlp.gate_proj", "ffn_gate"},
-                                   {"mlp.up_proj", "ffn_up"},
-                                   {"mlp.down_proj", "ffn_down"},
-                                   {"post_attention_layernorm", "ffn_norm"},
-                                   {"input_layernorm", "attn_norm"},
-                                   {"model.embed_tokens", "token_embd"},
-                                   {"model.norm", "output_norm"},
-                                   {"lm_head", "output"}})
-      replace(from, to);
+    for (const auto& list : parts_of_names)
+      for (const auto& [from, to] : list)
+        if (const std::size_t at = own.find(from); at != std::string::npos) {
+          own.replace(at, from.size(), to);
+          break;
+        }
     const bool query = own.find("attn_q.") != std::string::npos, key = own.find("attn_k.") != std::string::npos;
-    const std::int64_t heads = m.config.get<int>(query ? "num_attention_heads" : "num_key_value_heads");
     tk::array x = value;
-    if (query || key)  // halves -> pairs
+    if (form.pairs && (query || key)) {  // halves -> pairs
+      const std::int64_t heads = m.config.get<int>(query ? "num_attention_heads" : "num_key_value_heads");
       x = tk::reshape(tk::transpose(tk::reshape(x, {heads, 2, x.extent(0) / heads / 2, x.extent(1)}), {0, 2, 1, 3}),
                       x.shape());
+    }
+    if (form.plus_one && name.find("norm") != std::string::npos) x = x + 1.0f;
+    if (name.find(".c_") != std::string::npos && x.rank() == 2) x = tk::transpose(x);
     file.tensor(own, x);
   }
-  file.write(path);
+  change(file);
+  return file;
 }
+const gguf_form llama_form{.model = "llama", .architecture = "llama", .pairs = true};
 
 }  // namespace
 
@@ -133,17 +172,69 @@ TEST_CASE("weights are rounded to bfloat16 where that is asked for") {
                     contains("found f16, expected f32 or bf16"));
 }
 
-TEST_CASE("a GGUF file is the same model") {
+TEST_CASE("GGUF files of other families give the same logits") {
+  for (const gguf_form& form : {gguf_form{"qwen3", "qwen3"}, gguf_form{"gemma", "gemma", false, true},
+                                gguf_form{"phi3", "phi3"}, gguf_form{"gpt2", "gpt2"}}) {
+    CAPTURE(form.model);
+    const temporary_folder folder;
+    const tiny_model m(form.model);
+    gguf_of(m, form, [](auto&) {}).write(folder.path / "m.gguf");
+    const models::pretrained p = models::from_pretrained(folder.path / "m.gguf");
+    CHECK(most_apart(p.model(row_of(m.ids)), m.logits) < 2e-5);
+    models::save_pretrained(folder.path / "again", p);
+    CHECK(same(models::from_pretrained(folder.path / "again").model, p.model));
+  }
+}
+
+TEST_CASE("a GGUF file of Llama, which pairs features, is the same model") {
   const temporary_folder folder;
   const tiny_model m("llama");
   m.write(folder.path / "m");
-  write_gguf(m, folder.path / "m.gguf");
+  gguf_of(m, llama_form, [](auto&) {}).write(folder.path / "m.gguf");
   const models::pretrained a = models::from_pretrained(folder.path / "m"),
                            b = models::from_pretrained(folder.path / "m.gguf");
   CHECK(same(a.model, b.model));
   CHECK(b.end_tokens == std::vector<std::int32_t>{2});
   models::save_pretrained(folder.path / "again", b);
   CHECK(same(models::from_pretrained(folder.path / "again").model, a.model));
+}
+
+TEST_CASE("GGUF files that say what is not known are refused") {
+  const temporary_folder folder;
+  const tiny_model m("llama");
+  const auto refused = [&](auto change) {
+    tk::test::gguf_writer file = gguf_of(m, llama_form, change);
+    file.write(folder.path / "m.gguf");
+    return tk::test::error_of([&] { models::from_pretrained(folder.path / "m.gguf"); });
+  };
+  CHECK_THAT(refused([](auto& f) { f.number("llama.rope.dimension_count", 4); }),
+             contains("gguf: llama.rope.dimension_count: found 4, expected 8"));
+  CHECK_THAT(refused([](auto& f) { f.text("llama.rope.scaling.type", "spiral"); }),
+             contains("config.rope_scaling.rope_type: found spiral"));
+  CHECK_THAT(refused([](auto& f) { f.tensor("rope_freqs.weight", tk::array::from<float>({1, 2})); }),
+             contains("gguf: rope_freqs.weight: found another shape, expected [4]"));
+  CHECK_THAT(refused([](auto& f) { f.tensor("rope_freqs.weight", tk::array::from<float>({1, 2, 0, 1})); }),
+             contains("decoder: rope factors: found 0, expected positive numbers"));
+  CHECK_THAT(refused([](auto& f) { f.tensor("blk.0.ffn_gate_exps.weight", tk::array::from<float>({1})); }),
+             contains("model: tensor blk.0.ffn_gate_exps.weight: found [1], expected no such tensor"));
+  tk::test::gguf_writer other;
+  other.text("general.architecture", "mamba");
+  other.write(folder.path / "other.gguf");
+  CHECK_THAT(tk::test::error_of([&] { models::from_pretrained(folder.path / "other.gguf"); }),
+             contains("gguf: general.architecture: found mamba, expected llama, qwen2"));
+}
+
+TEST_CASE("frequencies of a GGUF file divide those of the model") {
+  const temporary_folder folder;
+  const tiny_model m("llama");
+  gguf_of(m, llama_form, [](auto& f) {
+    f.tensor("rope_freqs.weight", tk::array::from<float>({1, 2, 4, 8}));
+  }).write(folder.path / "m.gguf");
+  models::pretrained p = models::from_pretrained(folder.path / "m.gguf");
+  const tk::array found = p.model(row_of(m.ids));
+  p.model.config.scaling.factors = {1, 1, 1, 1};
+  CHECK(most_apart(p.model(row_of(m.ids)), m.logits) < 2e-5);
+  CHECK(most_apart(found, m.logits) > 1e-3);
 }
 
 TEST_CASE("a family of the user is read by its own names") {

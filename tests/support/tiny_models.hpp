@@ -64,7 +64,7 @@ struct tiny_model {
 };
 
 inline const std::vector<std::string> tiny_model_names{
-    "llama",  "llama_bias", "llama3", "llama_yarn",   "mistral", "qwen2", "qwen3", "gemma",
-    "gemma2", "gemma3",     "phi3",   "phi3_partial", "gpt2",    "olmo",  "olmo2", "olmo3"};
+    "llama",  "llama_bias", "llama3",       "llama_yarn",    "mistral", "qwen2", "qwen3", "gemma", "gemma2",
+    "gemma3", "phi3",       "phi3_partial", "phi3_longrope", "gpt2",    "olmo",  "olmo2", "olmo3"};
 
 }  // namespace tokamax::test

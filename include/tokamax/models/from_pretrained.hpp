@@ -88,6 +88,9 @@ inline pretrained from_gguf(const std::filesystem::path& path, const pretrained_
       .model = {}, .config = config_of_gguf(*file, *family, path.string()), .end_tokens = {}, .family = *family};
   tensor_source from = tensors_of(file, path.string());
   result.model = decoder_for(result.config, *family, from);
+  const std::string turned = std::string(family->gguf) + ".rope.dimension_count";
+  if (const int rotary = result.model.config.rotary_size; file->has(turned) && gguf_integer(*file, turned) != rotary)
+    file->refuse(turned, std::to_string(gguf_integer(*file, turned)), std::to_string(rotary));
   std::set<std::string> ignored;
   if (const auto factors = from.shapes.find("rope_freqs.weight"); factors != from.shapes.end()) {
     nn::rope_scaling& s = result.model.config.scaling;

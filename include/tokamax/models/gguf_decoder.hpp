@@ -52,6 +52,12 @@ inline checkpoint::json_record config_of_gguf(const gguf_file& file, const decod
                                   {"attn_logit_softcapping", "attn_logit_softcapping"},
                                   {"final_logit_softcapping", "final_logit_softcapping"}})
     if (file.has(of + own)) json.set(name, file.get<double>(of + own));
+  // Where a part of each head is turned, config.json has the share. `from_pretrained` compares it with what the family makes of it.
+  const std::string turned = of + "rope.dimension_count";
+  const int heads = json.get<int>("num_attention_heads", 0);
+  const int each = json.get<int>("head_dim", heads > 0 ? json.get<int>("hidden_size", 0) / heads : 0);
+  if (file.has(turned) && each > 0 && gguf_integer(file, turned) != each)
+    json.set("partial_rotary_factor", static_cast<double>(gguf_integer(file, turned)) / each);
   const std::string size = of + "vocab_size", tokens = "tokenizer.ggml.tokens";
   json.set("vocab_size", file.has(size) ? gguf_integer(file, size)
                                         : static_cast<int>(file.get<text::gguf_metadata::texts>(tokens).size()));

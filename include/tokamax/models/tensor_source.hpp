@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tokamax/checkpoint/safetensors_folder.hpp>  // safetensors_folder
+#include <tokamax/lax/convert.hpp>                    // astype
 
 namespace tokamax::models {
 

@@ -27,14 +27,15 @@ inline decoder_config gemma1_config(const checkpoint::json_record& json) {
   read_rope(json, c);
   return c;
 }
-inline double query_scale(const checkpoint::json_record& json) {
-  return 1 / std::sqrt(json.get<double>("query_pre_attn_scalar", 256.0));
+// GGUF files do not have it. It is 256, but the largest models have smaller heads, and divide by the width of each.
+inline double query_scale(const checkpoint::json_record& json, const decoder_config& c) {
+  return 1 / std::sqrt(json.get<double>("query_pre_attn_scalar", c.head_size == 128 ? c.width / c.heads : 256.0));
 }
 inline decoder_config gemma2_config(const checkpoint::json_record& json) {
   decoder_config c = gemma_config(json);
   read_rope(json, c);
   c.norm_after = true;
-  c.attention_scale = query_scale(json);
+  c.attention_scale = query_scale(json, c);
   c.attention_soft_cap = json.get<double>("attn_logit_softcapping", 0.0);
   c.logit_soft_cap = json.get<double>("final_logit_softcapping", 0.0);
   read_windows(json, c, [](int layer) { return layer % 2 == 0; });
