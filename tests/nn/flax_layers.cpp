@@ -211,6 +211,20 @@ TEST_CASE("attention is that of Flax") { check_cases("flax/attention.txt", atten
 TEST_CASE("recurrent layers are those of Flax") { check_cases("flax/recurrent.txt", recurrent_layers()); }
 
 namespace {
+/// Layers whose sizes are known while compiling.
+struct small_network {
+  nn::conv_transpose grow{.in = 2, .out = 4, .window = {2, 2}, .strides = {2, 2}, .padding = nn::edges::circular};
+  nn::group_norm norm{.width = 4, .groups = 2};
+  nn::linear_general heads{.in = {4}, .out = {2, 3}};
+  nn::multi_head_attention attend{.heads = 2, .in = 6, .kv_heads = 1, .norm = nn::head_norm::layer};
+  nn::bidirectional<nn::gru_cell> both{{.cell = {.in = 6, .width = 2}}, {.cell = {.in = 6, .width = 2}}};
+};
+using images = tensor<f32, 1, 2, 3, 2>;
+constexpr auto loss = [](const small_network& f, const images& x) {
+  const array heads = f.heads(f.norm(f.grow(x)));  // [1, 4, 6, 2, 3]
+  return sum(square(f.both(f.attend(reshape(heads, {4, 6, 6})))));
+};
+
 /// A layer of attention with all that the op has.
 nn::multi_head_attention whole_attention() {
   nn::multi_head_attention layer{.heads = 2,
@@ -229,6 +243,19 @@ nn::multi_head_attention whole_attention() {
 }
 array part(const array& x, std::int64_t from, std::int64_t to) { return slice_in_dim(x, from, to, -2); }
 }  // namespace
+
+TEST_CASE("programs that are known while compiling, or traced, and eager calls have the same bits") {
+  const small_network f = init<small_network>(random::key(1));
+  const images x = noise({1, 2, 3, 2}, 2);
+  const auto bits = [](const auto& found) {
+    std::string all = to_string(found.first);
+    for_each_leaf([&](const array& a) { all += to_string(a); }, found.second);
+    return all;
+  };
+  const std::string eager = bits(value_and_grad(loss)(f, x));
+  CHECK(bits(jit(value_and_grad(loss), cpu, at_run_time)(f, x)) == eager);
+  CHECK(bits(jit(value_and_grad(loss), cpu, while_compiling)(f, x)) == eager);
+}
 
 TEST_CASE("attention has norms, rotation, windows, caps and sinks of the op") {
   const nn::multi_head_attention layer = whole_attention();

@@ -176,8 +176,8 @@ TEST_CASE("norms of entries of a named axis are those of the whole") {
   const auto among = [&](const auto& layer, const array& batch) {
     return vmap([&](const array& one) { return layer(one); }, {.axis_name = "batch"})(batch);
   };
-  const nn::norm_over part{.width = 2, .over = {0}, .axis = "batch"}, whole{.width = 2, .over = {0, 1}};
-  CHECK(distance(among(part, x), whole(x)) < 1e-6);
+  const nn::norm_over part{.width = 2, .over = {0}, .axis = "batch"}, both{.width = 2, .over = {0, 1}};
+  CHECK(distance(among(part, x), both(x)) < 1e-6);
   const nn::group_norm groups{.width = 2, .groups = 1, .axis = "batch"};
   const array rows = noise({3, 1, 4, 2}, 2);
   const nn::norm_over every{.width = 2, .over = {0, 1, 2, 3}};

@@ -4,7 +4,7 @@
 // tested by tests/nn/flax_layers.cpp
 #pragma once
 
-#include <tokamax/lax/indexing/dynamic_slice.hpp>  // dynamic_update_slice
+#include <tokamax/lax/indexing/dynamic_slice.hpp>  // dynamic_update_slice_in_dim
 #include <tokamax/nn/cache.hpp>                    // cache
 #include <tokamax/nn/linear.hpp>                   // linear
 #include <tokamax/ops/attention.hpp>               // dot_product_attention
@@ -12,7 +12,8 @@
 #include <tokamax/ops/rotary_embedding.hpp>        // rotary_embedding
 #include <tokamax/random/samplers.hpp>             // bernoulli
 
-#include <limits>  // quiet_NaN
+#include <cstdint>  // uint8_t
+#include <limits>   // quiet_NaN
 
 template <>
 inline constexpr bool tokamax::is_static<tokamax::attention_window> = true;  // of a layer's fields
@@ -24,12 +25,11 @@ enum class head_norm : std::uint8_t { none, layer, rms };
 
 /// What a call gets beside its queries.
 struct attention_inputs {
-  array keys = {};  ///< [batch..., S, kv_in] of which keys are made; if it does not exist, they are made of the queries
-  array values = {};  ///< [batch..., S, kv_in]; if it does not exist, values are made of what keys are made of
-  array mask = {};    ///< booleans that broadcast to [batch..., heads, T, S]: which keys a query sees
-  array bias = {};    ///< broadcasts to [batch..., heads, T, S]: is added to the scores
-  array positions =
-      {};  ///< [..., T] integers that rotary embeddings turn queries and keys by; 0, 1, ... if it does not exist
+  array keys = {};         ///< [batch..., S, kv_in] of which keys are made; queries' own input if it does not exist
+  array values = {};       ///< [batch..., S, kv_in]; that of keys if it does not exist
+  array mask = {};         ///< booleans that broadcast to [batch..., heads, T, S]: which keys a query sees
+  array bias = {};         ///< broadcasts to [batch..., heads, T, S]: is added to the scores
+  array positions = {};    ///< [..., T] integers by which rotary embeddings turn; 0, 1, ... if it does not exist
   array dropout_key = {};  ///< a random::key; without one nothing is dropped
 };
 
@@ -65,8 +65,9 @@ struct multi_head_attention {
   initializer kernel_init = initializers::lecun_normal, bias_init = initializers::zeros;
   dtype compute_dtype = dtype::none, param_dtype = f32;
   int head_size = heads > 0 ? features / heads : 0;
-  linear query = made(in, heads* head_size), key = made(kv_in, kv_heads* head_size), value = key,
-         projection = made(heads * head_size, out);
+  linear query = made(in, heads* head_size);
+  linear key = made(kv_in, kv_heads* head_size), value = key;
+  linear projection = made(heads * head_size, out);
   array query_scale = ones({norm == head_norm::none ? 0 : head_size}, param_dtype), key_scale = query_scale;
   array sinks = zeros({use_sinks ? heads : 0});
 
@@ -80,8 +81,8 @@ struct multi_head_attention {
     array q = in_heads(query(x, l), heads, query_scale, l), k = in_heads(key(of_keys, l), kv_heads, key_scale, l);
     if (rotary_base > 0) {
       const auto turned = [&](const array& a) {
-        const array at = given.positions.exists() ? given.positions : iota(i32, {a.extent(-3)}, 0, l);
-        return rotary_embedding(a, at, {.base = rotary_base}, l);
+        if (given.positions.exists()) return rotary_embedding(a, given.positions, {.base = rotary_base}, l);
+        return rotary_embedding(a, iota(i32, {a.extent(-3)}, 0, l), {.base = rotary_base}, l);
       };
       q = turned(q), k = turned(k);
     }
@@ -194,9 +195,7 @@ struct multi_head_attention {
     return true;
   }
   static constexpr array put(const array& all, const array& now, const array& at, source_line l) {
-    arrays from;
-    for (int i = 0; i < all.rank(); ++i) from.push_back(i == all.rank() - 3 ? at : array(0, {i32, false, {}}));
-    return dynamic_update_slice(all, astype(now, all.dtype(), l), from, l);
+    return dynamic_update_slice_in_dim(all, astype(now, all.dtype(), l), at, all.rank() - 3, l);
   }
 };
 

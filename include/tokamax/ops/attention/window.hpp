@@ -16,6 +16,7 @@ struct attention_window {
   constexpr attention_window() = default;
   constexpr attention_window(std::int64_t both) : left(both), right(both) {}  // NOLINT: JAX takes a number here
   constexpr attention_window(std::int64_t before, std::int64_t after) : left(before), right(after) {}
+  constexpr bool operator==(const attention_window&) const = default;
   constexpr bool limits() const { return left != unlimited || right != unlimited; }
 };
 
