@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/checkpoint/json_value.hpp>   // json_value
+#include <tokamax/checkpoint/json.hpp>         // parse_json
 #include <tokamax/checkpoint/safetensors.hpp>  // safetensors_file
 
 #include <memory>  // shared_ptr
