@@ -18,7 +18,7 @@ template <class Record>
 class rows : public dataset<rows<Record>> {
  public:
   /// errors  tokamax::error if the arrays have different numbers of rows, or none
-  explicit rows(Record all) : all_(std::move(all)) {
+  explicit rows(Record arrays) : all_(std::move(arrays)) {
     for_each_leaf(
         [&](const array& leaf) {
           if (!leaf.is_concrete() || leaf.rank() < 1 || (size_ >= 0 && leaf.extent(0) != size_))

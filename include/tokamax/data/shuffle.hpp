@@ -124,7 +124,7 @@ struct shuffle_options {
 /// memory  none, whatever the number of elements
 inline auto shuffle(shuffle_options options = {}) {
   return stage{[=](auto source) {
-    static_assert(indexed<decltype(source)>,
+    static_assert(random_access<decltype(source)>,
                   "tokamax: shuffle needs elements by index; window_shuffle shuffles streams");
     return detail::shuffled(std::move(source), options.seed);
   }};

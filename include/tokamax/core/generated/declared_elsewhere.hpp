@@ -157,11 +157,19 @@ template <int = 0> void check(...) = delete;  // #include <tokamax/checkpoint.hp
 template <int = 0> void check_json(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void crc32c(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void dtype_stored_as(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void got_signal(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void restore(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void save(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save_after(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save_any(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save_at(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save_every(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save_first(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void save_on_signal(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void stored_bytes(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void stored_name(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void write_safetensors(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void write_safetensors_shards(...) = delete;  // #include <tokamax/checkpoint.hpp>
 }  // namespace declared_in_checkpoint_hpp
 using namespace declared_in_checkpoint_hpp;
 }  // namespace checkpoint
