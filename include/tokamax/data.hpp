@@ -22,6 +22,7 @@
 //   data/list.hpp                      elements that are in memory, and numbers.
 //   data/map.hpp                       a function applied to each element.
 //   data/prefetch.hpp                  elements made ahead of time by other threads.
+//   data/rows.hpp                      the rows of arrays as elements.
 //   data/shuffle.hpp                   a random order of any number of elements, another one in each epoch, without a table.
 //   data/slice.hpp                     a part of a dataset.
 //   data/sources/array_record.hpp      ArrayRecord's files, in which records are found by their number.
@@ -30,7 +31,7 @@
 //   data/sources/file_bytes.hpp        the bytes of a file, mapped into memory, and numbers in them.
 //   data/sources/highway_hash.hpp      the hash of ArrayRecord's files.
 //   data/sources/lines.hpp             the lines of a text file, and records of JSON, one a line.
-//   data/sources/npy.hpp               arrays in NumPy's files, one or several, and their rows as elements.
+//   data/sources/npy.hpp               arrays in NumPy's files, one or several.
 //   data/sources/proto.hpp             the fields of a message of protocol buffers.
 //   data/sources/tf_example.hpp        named lists of bytes or numbers, as TensorFlow saves them in records.
 //   data/sources/tfrecord.hpp          TensorFlow's files of records.
@@ -64,6 +65,7 @@
 #include <tokamax/data/list.hpp>
 #include <tokamax/data/map.hpp>
 #include <tokamax/data/prefetch.hpp>
+#include <tokamax/data/rows.hpp>
 #include <tokamax/data/shuffle.hpp>
 #include <tokamax/data/slice.hpp>
 #include <tokamax/data/sources/array_record.hpp>

@@ -107,7 +107,8 @@ TEST_CASE("a kill at any moment leaves whole checkpoints") {
     if (child == 0) {
       try {
         checkpoint::manager manager(folder.path, {.every = 1, .keep = 2});
-        for (std::int64_t step = manager.latest().value_or(0) + 1;; ++step) manager.save(step, at(step, size));
+        for (std::int64_t step = manager.latest().value_or(0) + 1;; ++step)
+          run % 2 == 0 ? manager.save(step, at(step, size)) : manager.save_async(step, at(step, size));
       } catch (...) {
         _exit(1);
       }

@@ -85,7 +85,10 @@ TOKAMAX_FILES_COMPILED_ONCE void background::wait() {
 }
 TOKAMAX_FILES_COMPILED_ONCE void background::start(std::function<void()> job) {
   wait();
-  work_->busy = true;  // no other thread sees it
+  {
+    const std::lock_guard lock(work_->mutex);
+    work_->busy = true;
+  }
   try {
     work_->thread = std::thread([shared = work_, job = std::move(job)]() mutable {
       std::exception_ptr failure;
@@ -101,6 +104,7 @@ TOKAMAX_FILES_COMPILED_ONCE void background::start(std::function<void()> job) {
       shared->changed.notify_all();
     });
   } catch (const std::system_error& e) {
+    const std::lock_guard lock(work_->mutex);
     work_->busy = false;
     throw error(error_kind::resource, "checkpoint: a save in the background", e.what(), "a thread");
   }

@@ -8,6 +8,7 @@
 
 #include <algorithm>    // min, max
 #include <cstring>      // memcpy, memset
+#include <numeric>      // iota
 #include <type_traits>  // type_identity
 #include <vector>       // vector
 
@@ -95,6 +96,12 @@ Record stack_rows(const std::vector<Element>& rows, std::int64_t least) {
   return result;
 }
 
+// A source that gives many elements at once, as a batch.
+template <class Source, class Record>
+concept gathers = requires(const Source& s, std::vector<std::int64_t> indices) {
+  { s.gather(indices) } -> std::same_as<Record>;
+};
+
 template <indexed Source, class Record>
 class batched : public dataset<batched<Source, Record>> {
  public:
@@ -111,10 +118,19 @@ class batched : public dataset<batched<Source, Record>> {
     const std::int64_t within = index % size() * count_;
     const std::int64_t first = step_of({index / size(), 0}, source_.size()) + within;
     const std::int64_t count = std::min(count_, source_.size() - within);
-    std::vector<element<Source>> rows;
-    rows.reserve(static_cast<std::size_t>(count));
-    for (std::int64_t i = 0; i < count; ++i) rows.push_back(source_[first + i]);
-    return stack_rows<Record>(rows, rest_ == rest_of_batch::pad ? count_ : 0);
+    const std::int64_t least = rest_ == rest_of_batch::pad ? count_ : 0;
+    if constexpr (gathers<Source, Record>) {
+      std::vector<std::int64_t> indices(static_cast<std::size_t>(count));
+      std::iota(indices.begin(), indices.end(), first);
+      Record result = source_.gather(indices);
+      if (count < least) for_each_leaf([&](auto& leaf) { leaf = with_zeros_below(leaf, least); }, result);
+      return result;
+    } else {
+      std::vector<element<Source>> rows;
+      rows.reserve(static_cast<std::size_t>(count));
+      for (std::int64_t i = 0; i < count; ++i) rows.push_back(source_[first + i]);
+      return stack_rows<Record>(rows, least);
+    }
   }
 
  private:

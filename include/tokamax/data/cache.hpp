@@ -41,7 +41,7 @@ class cached : public dataset<cached<Source>> {
 /// source  grain.experimental.CacheIterDataset
 inline auto cache() {
   return stage{[](auto source) {
-    static_assert(indexed<decltype(source)>, "tokamax: cache needs elements by index");
+    static_assert(random_access<decltype(source)>, "tokamax: cache needs elements by index");
     return detail::cached(std::move(source));
   }};
 }

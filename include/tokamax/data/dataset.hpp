@@ -23,6 +23,10 @@ concept indexed = requires(const D& d, std::int64_t index) {
   d[index];
 };
 
+/// Elements by index that are asked for by index, unlike those of a stage that reads ahead in order.
+template <class D>
+concept random_access = indexed<D> && !requires(const D& d) { d.cursor(); };
+
 template <indexed D>
 using element = std::remove_cvref_t<decltype(std::declval<const D&>()[0])>;
 

@@ -7,6 +7,7 @@
 #include <algorithm>  // max
 #include <array>      // array
 #include <bit>        // bit_width
+#include <vector>     // vector
 
 namespace tokamax::data {
 
@@ -91,6 +92,20 @@ class shuffled : public dataset<shuffled<Source>> {
     const permutation order(size(), seed_ + static_cast<std::uint32_t>(epoch));
     return source_[epoch * size() + order(index % size())];
   }
+  /// Many elements at once, if the source has that.
+  auto gather(std::vector<std::int64_t> indices) const
+    requires requires(const Source& s) { s.gather(indices); }
+  {
+    std::int64_t last = -1;
+    std::optional<permutation> order;
+    for (std::int64_t& index : indices) {
+      const std::int64_t epoch = index / size();
+      if (epoch != last) order.emplace(size(), seed_ + static_cast<std::uint32_t>(epoch));
+      last = epoch;
+      index = epoch * size() + (*order)(index % size());
+    }
+    return source_.gather(indices);
+  }
 
  private:
   Source source_;
@@ -109,7 +124,7 @@ struct shuffle_options {
 /// memory  none, whatever the number of elements
 inline auto shuffle(shuffle_options options = {}) {
   return stage{[=](auto source) {
-    static_assert(indexed<decltype(source)>,
+    static_assert(random_access<decltype(source)>,
                   "tokamax: shuffle needs elements by index; window_shuffle shuffles streams");
     return detail::shuffled(std::move(source), options.seed);
   }};

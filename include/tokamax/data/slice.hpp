@@ -41,7 +41,8 @@ inline auto slice(std::int64_t first, std::int64_t end, std::int64_t stride = 1)
                 std::to_string(first) + ", " + std::to_string(end) + ", " + std::to_string(stride),
                 "first and end from 0, stride from 1 on");
   return stage{[=](auto source) {
-    static_assert(indexed<decltype(source)>, "tokamax: slice needs elements by index; limit and shard take streams");
+    static_assert(random_access<decltype(source)>,
+                  "tokamax: slice needs elements by index; limit and shard take streams");
     return detail::sliced(std::move(source), first, end, stride);
   }};
 }

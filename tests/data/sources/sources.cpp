@@ -1,6 +1,8 @@
 // tests/data/sources/sources.cpp: files of data, those that other programs wrote, ours, and damaged ones.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/data/batch.hpp>
+#include <tokamax/data/map.hpp>
+#include <tokamax/data/rows.hpp>
 #include <tokamax/data/shuffle.hpp>
 #include <tokamax/data/sources/array_record.hpp>
 #include <tokamax/data/sources/bagz.hpp>
@@ -160,6 +162,17 @@ TEST_CASE("arrays of NumPy") {
   CHECK(values<std::int32_t>(rows_of[0].label) == std::vector<std::int32_t>{7, 8});
   CHECK(values<float>(rows_of[0].image) == values<float>(floats));
   CHECK_THROWS_WITH(rows(pair{floats, tk::array::from<std::int32_t>({7})}), contains("2 rows"));
+  // A batch that takes many rows at once has the bytes of one that takes them one by one.
+  std::vector<float> many(7 * 5);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<float>(i);
+  const auto source = rows(tk::array::from(many, {7, 5})) | shuffle({.seed = 3});
+  const auto at_once = source | batch<tk::array>(3, {rest_of_batch::pad});
+  const auto one_by_one = source | map([](tk::array row) { return row; }) | batch<tk::array>(3, {rest_of_batch::pad});
+  REQUIRE(at_once.size() == 3);
+  for (std::int64_t i = 0; i < 9; ++i) {
+    CHECK(at_once[i].type() == one_by_one[i].type());
+    CHECK(values<float>(at_once[i]) == values<float>(one_by_one[i]));
+  }
 }
 
 TEST_CASE("records of TensorFlow") {

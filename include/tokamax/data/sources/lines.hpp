@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/checkpoint/json_value.hpp>    // json_value
-#include <tokamax/data/map.hpp>                 // mapped
+#include <tokamax/data/map.hpp>                 // map
 #include <tokamax/data/sources/file_bytes.hpp>  // file_bytes
 
 #include <memory>  // shared_ptr

@@ -1,14 +1,12 @@
-// tokamax/data/sources/npy.hpp: arrays in NumPy's files, one or several, and their rows as elements.
+// tokamax/data/sources/npy.hpp: arrays in NumPy's files, one or several.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/data/sources/sources.cpp
 #pragma once
 
-#include <tokamax/base/tree.hpp>                // for_each_leaf
-#include <tokamax/data/dataset.hpp>             // dataset
 #include <tokamax/data/sources/file_bytes.hpp>  // file_bytes
 
-#include <map>     // map
-#include <vector>  // vector
+#include <algorithm>  // find
+#include <map>        // map
 
 namespace tokamax::data {
 
@@ -159,42 +157,5 @@ inline void write_npy(const std::string& path, const array& value) {
   file.write({all.bytes(), static_cast<std::size_t>(all.size() * size_of(all.dtype()))});
   file.finish();
 }
-
-/// The rows of the arrays of a record: element i has `leaf[i]` of each.
-template <class Record>
-class rows : public dataset<rows<Record>> {
- public:
-  /// errors  tokamax::error if the arrays have different numbers of rows, or none
-  explicit rows(Record all) : all_(std::move(all)) {
-    for_each_leaf(
-        [&](const array& leaf) {
-          if (!leaf.is_concrete() || leaf.rank() < 1 || (size_ >= 0 && leaf.extent(0) != size_))
-            throw error(error_kind::shape, "rows: array", std::string(message{leaf.type()}.view()),
-                        size_ < 0 ? "[n, ...] with data" : std::to_string(size_) + " rows, as in the first");
-          size_ = leaf.extent(0);
-        },
-        all_);
-  }
-  std::int64_t size() const { return size_; }
-  Record operator[](std::int64_t index) const {
-    Record result = all_;
-    for_each_leaf(
-        [&](array& leaf) {
-          array_type type = leaf.type();
-          type.shape = {};
-          for (int axis = 1; axis < leaf.rank(); ++axis) type.shape.push_back(leaf.extent(axis));
-          array row = array::uninitialized(type);
-          const auto bytes = static_cast<std::size_t>(row.size() * size_of(type.dtype));
-          std::memcpy(row.mutable_bytes(), leaf.bytes() + static_cast<std::size_t>(index % size_) * bytes, bytes);
-          leaf = row;
-        },
-        result);
-    return result;
-  }
-
- private:
-  Record all_;
-  std::int64_t size_ = -1;
-};
 
 }  // namespace tokamax::data

@@ -6,7 +6,7 @@
 #include <tokamax/base/error.hpp>  // error
 
 #include <cstdint>      // uint64_t
-#include <optional>     // optional
+#include <string>       // string
 #include <string_view>  // string_view
 
 namespace tokamax::data::detail {

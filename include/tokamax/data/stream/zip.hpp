@@ -29,16 +29,16 @@ class zipping {
         cursors_);
   }
   std::tuple<made_by<Cursors>...> make(ticket t) const {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple<made_by<Cursors>...>(std::get<I>(cursors_).make(std::move(std::get<I>(t)))...);
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      return std::tuple<made_by<Cursors>...>(std::get<Index>(cursors_).make(std::move(std::get<Index>(t)))...);
     }(std::index_sequence_for<Cursors...>{});
   }
   std::tuple<state_of<Cursors>...> state() const {
     return std::apply([](const auto&... c) { return std::tuple<state_of<Cursors>...>(c.state()...); }, cursors_);
   }
   void set_state(const std::tuple<state_of<Cursors>...>& state) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (std::get<I>(cursors_).set_state(std::get<I>(state)), ...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (std::get<Index>(cursors_).set_state(std::get<Index>(state)), ...);
     }(std::index_sequence_for<Cursors...>{});
   }
 

@@ -1,0 +1,129 @@
+// bench/data.cpp: pipelines beside loops that are written by hand, and what a save in the background costs a step.
+// SPDX-License-Identifier: Apache-2.0
+//
+//   tokamax_bench_data [FOLDER]    checkpoints of 1 GiB go to FOLDER, and are measured only if there is one
+#include <tokamax/backend/cpu.hpp>
+#include <tokamax/checkpoint.hpp>
+#include <tokamax/data.hpp>
+
+#include <fstream>
+#include <numeric>
+#include <random>
+
+#include "support/measure.hpp"
+
+namespace tk = tokamax;
+namespace data = tokamax::data;
+
+namespace {
+struct example {
+  tk::array image, label;
+};
+tk::array bytes(const tk::shape& extents) {
+  tk::array result = tk::array::uninitialized({tk::u8, false, extents});
+  std::byte* to = result.mutable_bytes();
+  for (std::int64_t i = 0; i < result.size(); ++i) to[i] = static_cast<std::byte>(i * 7 % 251);
+  return result;
+}
+
+// 60,000 images of 28 x 28 bytes with labels, in batches of 128, each epoch in another order.
+void measure_records() {
+  constexpr std::int64_t count = 60000, batch = 128, image = 28 * 28;
+  const example all{bytes({count, 28, 28}), bytes({count})};
+  const auto batches = data::rows(all) | data::shuffle({.seed = 1}) | data::batch<example>(batch);
+  std::int64_t epoch = 0;
+  std::size_t sum = 0;
+  const auto ours = [&] {
+    auto reader = batches.from({epoch++, 0});
+    for (std::int64_t i = 0; i < batches.size(); ++i)
+      sum += static_cast<std::size_t>(reader.next().value.image.bytes()[5]);
+  };
+  std::mt19937 random(1);
+  std::vector<std::int64_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  const auto loop = [&] {
+    std::shuffle(order.begin(), order.end(), random);
+    for (std::int64_t i = 0; i + batch <= count; i += batch) {
+      example one{tk::array::uninitialized({tk::u8, false, {batch, 28, 28}}),
+                  tk::array::uninitialized({tk::u8, false, {batch}})};
+      std::byte *images = one.image.mutable_bytes(), *labels = one.label.mutable_bytes();
+      for (std::int64_t k = 0; k < batch; ++k) {
+        const std::int64_t from = order[static_cast<std::size_t>(i + k)];
+        std::memcpy(images + k * image, all.image.bytes() + from * image, image);
+        labels[k] = all.label.bytes()[from];
+      }
+      sum += static_cast<std::size_t>(one.image.bytes()[5]);
+    }
+  };
+  const auto seconds = bench::median_seconds_of({ours, loop});
+  bench::report("data", "images, shuffled, batches of 128", "tokamax", count / seconds[0] / 1e3, "thousand/s");
+  bench::report("data", "images, shuffled, batches of 128", "loop", count / seconds[1] / 1e3, "thousand/s");
+  if (sum == 0) fmt::print("\n");
+}
+
+// Documents of 1 to 700 tokens in rows of 1024.
+void measure_packing() {
+  std::vector<tk::array> documents;
+  std::int64_t tokens = 0;
+  for (int i = 0; i < 5000; ++i) {
+    documents.push_back(tk::array::from(std::vector<std::int32_t>(static_cast<std::size_t>(1 + i * 7919 % 700), i)));
+    tokens += documents.back().size();
+  }
+  const auto source = data::list(documents) | data::repeat(1);
+  const auto report = [&](const char* name, const auto& pipeline) {
+    const double seconds = bench::median_seconds([&] {
+      auto reader = pipeline.from();
+      while (reader.next()) {}
+    });
+    bench::report("data", name, "tokamax", static_cast<double>(tokens) / seconds / 1e6, "million tokens/s");
+  };
+  report("first fit to 1024", source | data::pack(1024));
+  report("best fit to 1024", source | data::pack(1024, {.by = data::fit::best}));
+  report("concat then split to 1024", source | data::concat_then_split(1024));
+}
+
+double seconds_of(const auto& f) {
+  const auto begin = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void measure_checkpoints(const std::filesystem::path& folder) {
+  std::vector<tk::array> model;
+  for (int i = 0; i < 4; ++i) model.push_back(bytes({std::int64_t{1} << 28}));
+  const auto raw = [&] {
+    tk::output_file file(folder / "raw");
+    for (const tk::array& a : model) file.write({a.bytes(), static_cast<std::size_t>(a.size())});
+    file.finish();
+    std::filesystem::remove(folder / "raw");
+  };
+  std::vector<double> blocked, saved, written, restored, read;
+  for (int round = 0; round < 3; ++round) {
+    std::filesystem::remove_all(folder / "run");
+    tk::checkpoint::manager manager(folder / "run", {.every = 1, .keep = 1});
+    saved.push_back(seconds_of([&] {
+      blocked.push_back(seconds_of([&] { manager.save_async(1, model); }));
+      manager.wait();
+    }));
+    written.push_back(seconds_of(raw));
+    restored.push_back(seconds_of([&] { manager.restore(model); }));
+    read.push_back(seconds_of([&] { tk::read_file(folder / "run" / "1" / "arrays.safetensors"); }));
+  }
+  std::filesystem::remove_all(folder / "run");
+  const auto median = [](std::vector<double> all) {
+    std::ranges::sort(all);
+    return all[all.size() / 2];
+  };
+  bench::report("data", "save_async of 1 GiB, blocked", "tokamax", 1e3 * median(blocked), "ms");
+  bench::report("data", "save of 1 GiB", "tokamax", 1024 / median(saved), "MiB/s");
+  bench::report("data", "save of 1 GiB", "write and sync", 1024 / median(written), "MiB/s");
+  bench::report("data", "restore of 1 GiB", "tokamax", 1024 / median(restored), "MiB/s");
+  bench::report("data", "restore of 1 GiB", "read", 1024 / median(read), "MiB/s");
+}
+}  // namespace
+
+int main(int count, char** words) {
+  measure_records();
+  measure_packing();
+  if (count > 1) measure_checkpoints(words[1]);
+}

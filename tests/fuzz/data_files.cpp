@@ -1,0 +1,56 @@
+// tests/fuzz/data_files.cpp: any bytes as files of data; the first byte says of which kind.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/data.hpp>
+
+#include "fuzz/fuzz.hpp"
+
+namespace data = tokamax::data;
+
+namespace {
+struct record {
+  std::string text;
+  std::vector<int> ids;
+  double number;
+};
+void read_all(const auto& source) {
+  for (std::int64_t i = 0; i < source.size(); ++i) only_errors([&] { source[i]; });
+}
+}  // namespace
+
+void fuzz(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const int kind = bytes.front() % 9;
+  bytes.remove_prefix(1);
+  const std::string path = file_with(bytes);
+  only_errors([&] {
+    switch (kind) {
+      case 0:
+        return read_all(data::lines(path));
+      case 1:
+        return read_all(data::jsonl<record>(path));
+      case 2: {
+        const data::csv table(path);
+        read_all(table);
+        if (static_cast<std::size_t>(table.numbers().size()) > bytes.size()) std::abort();
+        return;
+      }
+      case 3: {
+        const tokamax::array a = data::read_npy(path);
+        if (static_cast<std::size_t>(a.size() * tokamax::size_of(a.dtype())) > bytes.size()) std::abort();
+        return;
+      }
+      case 4:
+        data::read_npz(path);
+        return;
+      case 5:
+        return read_all(data::tfrecord(path));
+      case 6:
+        data::tf_example::parse(bytes);
+        return;
+      case 7:
+        return read_all(data::array_record(path));
+      case 8:
+        return read_all(data::bagz(path));
+    }
+  });
+}
