@@ -34,7 +34,6 @@
 //   transforms/linear_transpose.hpp                  the transpose of a function that is linear.
 //   transforms/linearize.hpp                         a function's value together with its derivative there as a function.
 //   transforms/map.hpp                               calls a function for each entry of a sequence, one after the other or a few at a time.
-//   transforms/part_values.hpp                       the values that enter and leave a part of a program, such as a layer.
 //   transforms/passes/backward.hpp                   reverse mode as a pass over the node table.
 //   transforms/passes/batch.hpp                      vectorisation as a pass over the node table. The batch axis is always the first one.
 //   transforms/passes/forward.hpp                    forward mode as a pass over the node table.
@@ -79,7 +78,6 @@
 #include <tokamax/transforms/linear_transpose.hpp>
 #include <tokamax/transforms/linearize.hpp>
 #include <tokamax/transforms/map.hpp>
-#include <tokamax/transforms/part_values.hpp>
 #include <tokamax/transforms/passes/backward.hpp>
 #include <tokamax/transforms/passes/batch.hpp>
 #include <tokamax/transforms/passes/forward.hpp>

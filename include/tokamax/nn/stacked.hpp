@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/core/leaf_kind.hpp>                // is_parameter
-#include <tokamax/core/scope/leaf_path.hpp>            // leaf_path_in
+#include <tokamax/core/scope/leaf_path.hpp>          // leaf_path_in
 #include <tokamax/nn/init.hpp>                       // initialized
 #include <tokamax/numpy/arange.hpp>                  // arange
 #include <tokamax/transforms/control_flow/scan.hpp>  // scan
@@ -85,8 +85,7 @@ class loop_arrays {
   /// Gives an input of the body the path of the array of which it is an entry, so that the layer has its name there.
   static constexpr void name(const array& entry, const array& all) {
     graph* const body = entry.trace();
-    if (body && !(*body)[entry.id()].op)
-      body->nodes[entry.id()].scope.name = tokamax::detail::leaf_path_in(*body, all);
+    if (body && !(*body)[entry.id()].op) body->nodes[entry.id()].scope.name = tokamax::detail::leaf_path_in(*body, all);
   }
   constexpr void append(const array& a) {
     part p;

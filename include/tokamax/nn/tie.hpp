@@ -5,7 +5,7 @@
 
 #include <tokamax/base/fixed_string.hpp>     // fixed_string
 #include <tokamax/core/partition.hpp>        // absent
-#include <tokamax/lax/shapes/transpose.hpp>  // transpose
+#include <tokamax/lax/shapes/transpose.hpp>  // swapaxes
 #include <tokamax/nn/init.hpp>               // initialized
 
 namespace tokamax::nn {

@@ -22,10 +22,13 @@ struct parameter_average {
   /// errors  "parameter_average: decay" outside [0, 1]
   constexpr void update(const Model& now, double decay = 0.999, source_line l = source_line::current()) {
     if (!(decay >= 0 && decay <= 1))
-      reject(nullptr, l, "parameter_average: decay", decay < 0 ? "below 0" : decay > 1 ? "above 1" : "nan",
+      reject(nullptr, l, "parameter_average: decay",
+             decay < 0   ? "below 0"
+             : decay > 1 ? "above 1"
+                         : "nan",
              "a number from 0 to 1");
-    update_floating(
-        [&](const array& a, const array& p) { return decay * a + (1.0 - decay) * astype(p, a.dtype()); }, average, now);
+    update_floating([&](const array& a, const array& p) { return decay * a + (1.0 - decay) * astype(p, a.dtype()); },
+                    average, now);
   }
   /// `model` with averages in place of its parameters, in its dtypes.
   constexpr Model apply_to(const Model& model) const {

@@ -1,10 +1,9 @@
 // tokamax/transforms/part_values.hpp: the values that enter and leave a part of a program, such as a layer.
 // SPDX-License-Identifier: Apache-2.0
-// umbrella: not tokamax.hpp (nn/capture.hpp and nn/tabulate.hpp use it)
+// umbrella: no (nn/capture.hpp and nn/tabulate.hpp use it)
 // tested by tests/nn/capture.cpp
 #pragma once
 
-#include <tokamax/base/tree/tree_path.hpp>   // path_matches
 #include <tokamax/core/graph.hpp>            // graph
 #include <tokamax/core/op.hpp>               // op
 #include <tokamax/core/scope/leaf_path.hpp>  // leaf_path
