@@ -9,7 +9,8 @@
 
 namespace tokamax::test {
 
-/// In bytes, by the plan: in all its loops and bodies, without arguments and captured data.
+/// In bytes, by the plan: in all its loops and bodies, without arguments and captured data. The memory that a loop lends to its
+/// body counts as one value.
 inline std::int64_t largest_value(const graph& g) {
   const auto p = tokamax::detail::owned_program::make(g, kernel_table_of<cpu_tag>());
   std::int64_t most = 0;
