@@ -71,12 +71,12 @@ int main() {
   state now{tk::init<network>(tk::random::key(0))};
   now.opt_state = optimizer.init(now.model);
   const network first = now.model;
-  optim::parameter_average average(now.model, 0.95);  // it follows the parameters, and is smoother than they are
+  auto average = optim::average_of(now.model);  // it follows the parameters, and is smoother than they are
   for (int i = 1; i <= 200; ++i) {
     const auto [x, y] = spiral(tk::random::key(i));
     auto [next, value] = step(std::move(now), x, y);
     now = std::move(next);
-    average.update(now.model);
+    average.update(now.model, 0.95);
     if (i % 50 == 0) fmt::print("step {:3}  rate {:.4f}  loss {:.3f}\n", i, rate(i).item(), value.item());
   }
   const auto moved = [&](const tk::array& before, const tk::array& after) {

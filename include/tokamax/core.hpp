@@ -35,6 +35,7 @@
 //   core/op_cost.hpp                    the work of an op: floating-point operations, transcendental functions, and bytes.
 //   core/partition.hpp                  split a tree in two by the paths of its leaves, and put it together again.
 //   core/print.hpp                      arrays as text, in NumPy's format.
+//   core/refused_arrays.hpp             arrays that no op takes: of a trace that has ended, or without data beside others.
 //   core/scope/copied_scopes.hpp        the scopes of nodes that are copied from one graph into another.
 //   core/scope/layer_scope.hpp          names the nodes of a layer by the path of the layer in its model.
 //   core/scope/leaf_path.hpp            the path of the argument's leaf that a value of a trace is.
@@ -87,6 +88,7 @@
 #include <tokamax/core/op_cost.hpp>
 #include <tokamax/core/partition.hpp>
 #include <tokamax/core/print.hpp>
+#include <tokamax/core/refused_arrays.hpp>
 #include <tokamax/core/scope/copied_scopes.hpp>
 #include <tokamax/core/scope/layer_scope.hpp>
 #include <tokamax/core/scope/leaf_path.hpp>

@@ -26,7 +26,6 @@
 //   nn/norms/rms_norm.hpp            rms_norm with a learned scale.
 //   nn/norms/spectral_norm.hpp       a layer whose kernel is divided by its largest singular value.
 //   nn/norms/weight_norm.hpp         a layer whose kernel has length and direction as parameters of their own.
-//   nn/part_values.hpp               the values that enter and leave a part of a program, such as a layer.
 //   nn/prelu.hpp                     a rectifier whose slope below zero is learned.
 //   nn/recurrent/bidirectional.hpp   two recurrent layers over one series, forwards and backwards.
 //   nn/recurrent/conv_lstm_cell.hpp  a recurrent cell for series of images.
@@ -72,7 +71,6 @@
 #include <tokamax/nn/norms/rms_norm.hpp>
 #include <tokamax/nn/norms/spectral_norm.hpp>
 #include <tokamax/nn/norms/weight_norm.hpp>
-#include <tokamax/nn/part_values.hpp>
 #include <tokamax/nn/prelu.hpp>
 #include <tokamax/nn/recurrent/bidirectional.hpp>
 #include <tokamax/nn/recurrent/conv_lstm_cell.hpp>

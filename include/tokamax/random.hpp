@@ -10,7 +10,6 @@
 //   random/randint.hpp        random integers and random orders.
 //   random/sample_shape.hpp   the shape of samples whose parameters are arrays.
 //   random/samplers.hpp       samples of the usual distributions, from JAX's random bits.
-//   random/stream.hpp         a source of keys, for layers that need another one in every call.
 //   random/threefry.hpp       threefry2x32, the counter-based generator behind all random numbers.
 #pragma once
 
@@ -20,5 +19,4 @@
 #include <tokamax/random/randint.hpp>
 #include <tokamax/random/sample_shape.hpp>
 #include <tokamax/random/samplers.hpp>
-#include <tokamax/random/stream.hpp>
 #include <tokamax/random/threefry.hpp>

@@ -11,6 +11,7 @@
 #include "support/contains.hpp"
 #include "support/functions.hpp"
 #include "support/golden.hpp"
+#include "support/largest_value.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tk = tokamax;
@@ -51,15 +52,6 @@ double distance(const auto& a, const auto& b) {
   tk::for_each_leaf([&](const array& x, const array& y) { most = std::max(most, tk::test::distance(x, y)); }, a, b);
   return most;
 }
-/// The bytes of the largest value that a program computes, in all its loops and bodies.
-std::int64_t largest_value(const tk::graph& g) {
-  const auto p = tk::detail::owned_program::make(g, tk::kernel_table_of<tk::cpu_tag>());
-  std::int64_t most = 0;
-  for (const tk::plan_buffer& b : p->tables.buffers)
-    if (b.kind == tk::buffer_kind::arena || b.kind == tk::buffer_kind::output) most = std::max(most, b.bytes);
-  return most;
-}
-
 struct layers {
   std::array<tk::nn::mlp, 2> blocks{tk::nn::mlp{8, 16}, tk::nn::mlp{8, 16}};
   tk::nn::embed table{20, 8};
@@ -85,13 +77,13 @@ TEST_CASE("no program of adapters computes a value of the size of a matrix") {
   const adapters a = some_adapters(4);
   const std::int64_t smallest = 32 * 32 * 4;  // blocks[0].attend.projection.kernel
   const auto gradient = tk::value_and_grad(adapted_loss);
-  CHECK(largest_value(tk::make_graph(gradient, a, start, ids, targets)) < smallest);
-  CHECK(largest_value(tk::make_graph(adapted_loss, a, start, ids, targets)) < smallest);
-  CHECK(largest_value(tk::make_graph(tk::value_and_grad(merged_loss), a, start, ids, targets)) >= smallest);
+  CHECK(tk::test::largest_value(tk::make_graph(gradient, a, start, ids, targets)) < smallest);
+  CHECK(tk::test::largest_value(tk::make_graph(adapted_loss, a, start, ids, targets)) < smallest);
+  CHECK(tk::test::largest_value(tk::make_graph(tk::value_and_grad(merged_loss), a, start, ids, targets)) >= smallest);
   const auto again = [&](const adapters& f, const model& m, const array& x, const array& y) {
     return tk::remat([&](const array& in) { return loss_of(lora::apply(m, f), in, y); })(x);
   };
-  CHECK(largest_value(tk::make_graph(tk::grad(again), a, start, ids, targets)) < smallest);
+  CHECK(tk::test::largest_value(tk::make_graph(tk::grad(again), a, start, ids, targets)) < smallest);
   const auto text = tk::to_text(tk::make_graph(gradient, a, start, ids, targets));
   CHECK(text.find("blocks[1].attend.qkv") != std::string::npos);  // layers keep their names
 }

@@ -98,7 +98,7 @@ struct welford {
     const array inner = sum(distance) / some;
     const array squares = sum(select(weights > 0, square(distance - inner), zeros(seen.shape()), l));
     const array delta = origin - mean + inner;
-    m2 = m2 + squares + square(delta) * n * count / all;
+    m2 = m2 + squares + (delta * (count / all)) * (delta * n);
     mean = mean + delta * n / all;
     count = count + n;
   }

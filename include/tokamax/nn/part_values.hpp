@@ -1,6 +1,6 @@
 // tokamax/nn/part_values.hpp: the values that enter and leave a part of a program, such as a layer.
 // SPDX-License-Identifier: Apache-2.0
-// umbrella: not tokamax.hpp (nn/capture.hpp and nn/tabulate.hpp use it)
+// umbrella: no (nn/capture.hpp and nn/tabulate.hpp use it)
 // tested by tests/nn/capture.cpp
 #pragma once
 

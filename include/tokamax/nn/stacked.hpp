@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/core/leaf_kind.hpp>                // is_parameter
+#include <tokamax/core/scope/leaf_path.hpp>          // leaf_path_in
 #include <tokamax/nn/init.hpp>                       // initialized
 #include <tokamax/numpy/arange.hpp>                  // arange
 #include <tokamax/transforms/control_flow/scan.hpp>  // scan
@@ -64,6 +65,7 @@ class loop_arrays {
     for_each_leaf(
         [&](auto& leaf) {
           const part& p = parts_[k++];
+          for (std::size_t i = at; i < at + static_cast<std::size_t>(p.count); ++i) name(entries[i], values[i]);
           array& a = leaf;
           a = p.by ? bind_all(*p.by, entries.data() + at, p.count, p.attributes, {})[0] : entries[at];
           at += static_cast<std::size_t>(p.count);
@@ -80,6 +82,11 @@ class loop_arrays {
   };
   std::vector<part> parts_;
 
+  /// Gives an input of the body the path of the array of which it is an entry, so that the layer has its name there.
+  static constexpr void name(const array& entry, const array& all) {
+    graph* const body = entry.trace();
+    if (body && !(*body)[entry.id()].op) body->nodes[entry.id()].scope.name = tokamax::detail::leaf_path_in(*body, all);
+  }
   constexpr void append(const array& a) {
     part p;
     graph* const g = a.trace();

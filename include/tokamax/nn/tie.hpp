@@ -35,6 +35,12 @@ constexpr Model with_array_at(Model model, std::string_view wanted, const array&
       model);
   return model;
 }
+/// The type of a transposed matrix.
+constexpr array_type transposed(array_type t) {
+  const int r = t.shape.rank();
+  if (r > 1) std::swap(t.shape[r - 1], t.shape[r - 2]);
+  return t;
+}
 }  // namespace detail
 
 /// What `tie` returns: a model in which the array at path `Place` is that at path `Source`. It is called as the model is.
@@ -44,9 +50,12 @@ struct tied {
 
   /// The model with the array in both places.
   constexpr Model whole() const {
-    const array source = detail::array_at(model, Source.view());
-    return detail::with_array_at(copy_tree(model), Place.view(),
-                                 As == tied_as::transposed && source.exists() ? swapaxes(source, -1, -2) : source);
+    array source = detail::array_at(model, Source.view());
+    if (As == tied_as::transposed && source.is_abstract())
+      source = array(detail::transposed(source.type()));
+    else if (As == tied_as::transposed)
+      source = swapaxes(source, -1, -2);
+    return detail::with_array_at(copy_tree(model), Place.view(), source);
   }
   constexpr tied init(const random::key& key) const {
     const Model filled = tokamax::detail::initialized(whole(), key, source_line::current());
@@ -84,9 +93,7 @@ constexpr tied<Model, Place, Source, As> tie(const Model& model, source_line l =
   if (!place.exists() || !source.exists()) {
     reject(nullptr, l, "tie: path", place.exists() ? Source.view() : Place.view(), "the path of an array of the model");
   } else {
-    array_type wanted = place.type();
-    if (As == tied_as::transposed && wanted.shape.rank() > 1)
-      std::swap(wanted.shape[wanted.shape.rank() - 1], wanted.shape[wanted.shape.rank() - 2]);
+    const array_type wanted = As == tied_as::transposed ? detail::transposed(place.type()) : place.type();
     if (!(source.type() == wanted)) reject(nullptr, l, "tie: arrays", source.type(), wanted);
   }
   return {detail::with_array_at(model, Place.view(), absent())};

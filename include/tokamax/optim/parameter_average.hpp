@@ -7,34 +7,26 @@
 
 namespace tokamax::optim {
 
-/// decay * average + (1 - decay) * parameters, after each step. Averages of parameters of 16 bits are kept in f32, because averages in bf16 stop
-/// moving. Leaves that are no floating parameters have none.
+/// decay * average + (1 - decay) * parameters, after each step. Averages of parameters of 16 bits are kept in f32, because
+/// averages in bf16 stop moving. Leaves that are no floating parameters have none.
 ///
-///   optim::parameter_average shadow(model, 0.999);
-///   shadow.update(model);          // after a step, or in it
+///   auto shadow = optim::average_of(model);
+///   shadow.update(model, 0.999);   // after a step, or in it
 ///   shadow.apply_to(model)(x);
 ///
-/// errors  "parameter_average: decay" outside [0, 1]
 /// source  flax.nnx.EMA; Polyak, Juditsky 1992
 template <class Model>
 struct parameter_average {
   Model average = widened(Model{});
-  double decay = 0.999;
 
-  constexpr parameter_average() = default;
-  constexpr parameter_average(const Model& model, double d, source_line l = source_line::current())
-      : average(widened(model)), decay(d) {
-    if (!(d >= 0 && d <= 1))
+  /// errors  "parameter_average: decay" outside [0, 1]
+  constexpr void update(const Model& now, double decay = 0.999, source_line l = source_line::current()) {
+    if (!(decay >= 0 && decay <= 1))
       reject(nullptr, l, "parameter_average: decay",
-             d < 0   ? "below 0"
-             : d > 1 ? "above 1"
-                     : "nan",
+             decay < 0   ? "below 0"
+             : decay > 1 ? "above 1"
+                         : "nan",
              "a number from 0 to 1");
-  }
-  static constexpr auto tokamax_fields(auto& self) { return std::tie(self.average, self.decay); }
-  static constexpr std::array<std::string_view, 2> tokamax_field_names{"average", "decay"};
-
-  constexpr void update(const Model& now) {
     update_floating([&](const array& a, const array& p) { return decay * a + (1.0 - decay) * astype(p, a.dtype()); },
                     average, now);
   }
@@ -43,10 +35,15 @@ struct parameter_average {
     return map_floating([](const array& p, const array& a) { return astype(a, p.dtype()); }, model, average);
   }
 
- private:
   static constexpr Model widened(const Model& model) {
     return map_floating([](const array& p) { return astype(p, carrying(p.dtype())); }, parameters_of(model));
   }
 };
+
+/// The average before the first update: the parameters of the model.
+template <class Model>
+constexpr parameter_average<Model> average_of(const Model& model) {
+  return {parameter_average<Model>::widened(model)};
+}
 
 }  // namespace tokamax::optim

@@ -1,5 +1,6 @@
 // tokamax/random/stream.hpp: a source of keys, for layers that need another one in every call.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (layers that draw numbers in their calls include it)
 #pragma once
 
 #include <tokamax/core/leaf_kind.hpp>          // not_trained

@@ -84,10 +84,16 @@ constexpr arrays scan_saving_carries(const call& c) {
 /// The type of an operand inside the loop, where nothing is weak.
 constexpr array_type strong(const array_type& t) { return {t.dtype, false, t.shape}; }
 
+/// Has operand k a cotangent? Every floating carry has one, because any of them may depend on what is differentiated.
+constexpr bool has_cotangent(const call& c, int k) {
+  return is_floating(c[k].dtype()) && (k < c.attrs<scan_attributes>().carries || c.needs(k));
+}
+
 /// One step of the backward loop. It runs the forward body again from the saved carry, and pulls the cotangents back.
 ///   inputs   [cotangents of carries, sums of cotangents of closed-over values], [saved carries, sequences, cotangents of
 ///            stacked results], closed-over values; cotangents of floating values only
-///   results  [cotangents of carries, sums of cotangents of closed-over values], [cotangents of sequences]
+///   results  [cotangents of carries, sums of cotangents of closed-over values], [cotangents of sequences]; of those that
+///            are differentiated
 constexpr graph scan_backward_body(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   const graph body(c.body(0));
@@ -97,7 +103,7 @@ constexpr graph scan_backward_body(const call& c) {
   for (int k = 0; k < nc; ++k)
     if (is_floating(c[k].dtype())) carry_ct.push_back(body_input(b, strong(c[k].type())));
   for (int k = nc + ns; k < c.count; ++k)
-    if (is_floating(c[k].dtype())) constant_sum.push_back(body_input(b, c[k].type()));
+    if (has_cotangent(c, k)) constant_sum.push_back(body_input(b, c[k].type()));
   for (int k = 0; k < nc; ++k) args.push_back(body_input(b, strong(c[k].type())));
   for (int k = 0; k < ns; ++k) args.push_back(body_input(b, entry_type(c[nc + k].type())));
   for (int k = 0; k < ny; ++k)
@@ -119,9 +125,9 @@ constexpr graph scan_backward_body(const call& c) {
   for (int k = 0; k < nc; ++k)
     if (is_floating(args[k].dtype())) b.outputs.push_back(pulled_or_zero(k).id());
   for (int k = nc + ns, i = 0; k < c.count; ++k)
-    if (is_floating(args[k].dtype())) b.outputs.push_back(lift(b, constant_sum[i++] + pulled_or_zero(k)).id());
+    if (has_cotangent(c, k)) b.outputs.push_back(lift(b, constant_sum[i++] + pulled_or_zero(k)).id());
   for (int k = nc; k < nc + ns; ++k)
-    if (is_floating(args[k].dtype())) b.outputs.push_back(pulled_or_zero(k).id());
+    if (has_cotangent(c, k)) b.outputs.push_back(pulled_or_zero(k).id());
   return b;
 }
 
@@ -129,9 +135,9 @@ constexpr graph scan_backward_body(const call& c) {
 constexpr arrays scan_vjp_here(const call& c) {
   const auto w = c.attrs<scan_attributes>();
   const int nc = w.carries, ns = w.sequences, ny = w.stacked;
-  const auto floating = [&](int first, int n) {
+  const auto differentiated = [&](int first, int n) {
     int count = 0;
-    for (int k = first; k < first + n; ++k) count += is_floating(c[k].dtype());
+    for (int k = first; k < first + n; ++k) count += has_cotangent(c, k);
     return count;
   };
   const auto ct_or_zero = [&](int k) {
@@ -142,21 +148,21 @@ constexpr arrays scan_vjp_here(const call& c) {
   for (int k = 0; k < nc; ++k)
     if (is_floating(c[k].dtype())) in.push_back(ct_or_zero(k));
   for (int k = nc + ns; k < c.count; ++k)
-    if (is_floating(c[k].dtype())) in.push_back(array(0.0, strong(c[k].type())));
+    if (has_cotangent(c, k)) in.push_back(array(0.0, strong(c[k].type())));
   scan_attributes bw{.carries = in.count(), .constants = w.constants, .length = w.length, .reverse = !w.reverse};
   for (int k = 0; k < nc; ++k) in.push_back(saved[nc + ny + k]);
   for (int k = nc; k < nc + ns; ++k) in.push_back(c[k]);
   for (int k = nc; k < nc + ny; ++k)
     if (is_floating(c.outputs[k].dtype())) in.push_back(ct_or_zero(k));
   bw.sequences = in.count() - bw.carries;
-  bw.stacked = floating(nc, ns);
+  bw.stacked = differentiated(nc, ns);
   for (int k = nc + ns; k < c.count; ++k) in.push_back(c[k]);
   const arrays results = bind_bodies(c, {scan_backward_body(c)}, pack(bw), in);
 
   arrays grads(static_cast<std::size_t>(c.count));
-  int carry_at = 0, constant_at = floating(0, nc), x_at = bw.carries;
+  int carry_at = 0, constant_at = differentiated(0, nc), x_at = bw.carries;
   for (int k = 0; k < c.count; ++k)
-    if (is_floating(c[k].dtype())) grads[k] = results[k < nc ? carry_at++ : k < nc + ns ? x_at++ : constant_at++];
+    if (has_cotangent(c, k)) grads[k] = results[k < nc ? carry_at++ : k < nc + ns ? x_at++ : constant_at++];
   return grads;
 }
 constexpr arrays scan_vjp(const call& c) { return linked<detail::scan_vjp_here>(c); }

@@ -1,4 +1,4 @@
-// examples/28_language_models.cpp: load, chat, save. New here: models::decoder, from_pretrained, generator, sampling, decoder_family.
+// examples/34_language_models.cpp: load, chat, save. New here: models::decoder, from_pretrained, generator, sampling, decoder_family.
 #include <tokamax/models/from_pretrained.hpp>
 #include <tokamax/models/generator.hpp>
 #include <tokamax/tokamax.hpp>
