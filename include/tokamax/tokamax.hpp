@@ -20,7 +20,6 @@
 //   core/effect.hpp                       which calls have an effect, and effects that belong to no program.
 //   core/event.hpp                        the end of work that a device does asynchronously.
 //   core/graph.hpp                        the flat table of nodes that every pass reads and writes. Equal nodes are in it once.
-//   core/graph/base_ops.hpp               the ops that a graph has of itself: constants, captured data, and results of several.
 //   core/graph/composed.hpp               the meaning of a call in smaller ops, as a graph.
 //   core/graph/cost.hpp                   the cost of calls and of graphs, from the facts of their ops.
 //   core/graph/dependencies.hpp           the nodes that some values depend on, in an order that the program alone decides.
@@ -49,6 +48,7 @@
 //   core/scope/scope_list.hpp             scopes as one table of text, for what outlives the graph.
 //   core/scope/use_implementation.hpp     names the implementation of an op for a part of a program.
 //   core/spelled.hpp                      a value type that records what an element function does, so that loops can be printed.
+//   core/structural_ops.hpp               the ops that a graph has of itself: constants, captured data, and results of several.
 //   core/symbolic.hpp                     arguments with extents that are symbols, so that one trace at run time serves all values.
 //   core/tensor.hpp                       an array whose dtype and shape are part of its type, for the boundaries of a program.
 //   core/trace.hpp                        call a function with its arguments as nodes of a graph.
@@ -211,7 +211,6 @@
 #include <tokamax/core/effect.hpp>
 #include <tokamax/core/event.hpp>
 #include <tokamax/core/graph.hpp>
-#include <tokamax/core/graph/base_ops.hpp>
 #include <tokamax/core/graph/composed.hpp>
 #include <tokamax/core/graph/cost.hpp>
 #include <tokamax/core/graph/dependencies.hpp>
@@ -240,6 +239,7 @@
 #include <tokamax/core/scope/scope_list.hpp>
 #include <tokamax/core/scope/use_implementation.hpp>
 #include <tokamax/core/spelled.hpp>
+#include <tokamax/core/structural_ops.hpp>
 #include <tokamax/core/symbolic.hpp>
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/core/trace.hpp>

@@ -8,10 +8,10 @@
 #include <tokamax/core/context.hpp>           // current_context
 #include <tokamax/core/eager.hpp>             // run_eagerly
 #include <tokamax/core/effect.hpp>            // has_effect
-#include <tokamax/core/graph/base_ops.hpp>    // constant_p, captured_p, stand_in_p
 #include <tokamax/core/graph/open_graph.hpp>  // meet
 #include <tokamax/core/refused_arrays.hpp>    // require_live
 #include <tokamax/core/scope/leaf_path.hpp>   // leaf_path
+#include <tokamax/core/structural_ops.hpp>    // constant_p, captured_p, stand_in_p
 
 namespace tokamax {
 

@@ -1,4 +1,4 @@
-// tokamax/core/graph/base_ops.hpp: the ops that a graph has of itself: constants, captured data, and results of several.
+// tokamax/core/structural_ops.hpp: the ops that a graph has of itself: constants, captured data, and results of several.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/core/bind.cpp
 #pragma once
