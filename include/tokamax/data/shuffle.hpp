@@ -39,7 +39,7 @@ constexpr std::array<std::uint32_t, 4> seed_sequence(std::uint32_t seed) {
 
 /// A random permutation of 0 ... size - 1 that computes each value by itself. It is a Feistel cipher with the function of Simon
 /// on the smallest even number of bits that holds the size (at least 16), and it is applied again while its result is not
-/// below the size.
+/// below the size; for small sizes that takes 2^16 / size times.
 /// source  Black, Rogaway 2002, "Ciphers with arbitrary finite domains" (cycle walking); Beaulieu et al. 2013, "The Simon and
 ///         Speck families"; the order is that of Grain's index_shuffle with 4 rounds, but for sizes of 2^16 + 1, 2^18 + 1 and
 ///         so on, where Grain gives one element twice
