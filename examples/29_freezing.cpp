@@ -30,7 +30,7 @@ constexpr auto loss = [](const network& m, const points& x, const labels& y) {
 };
 
 // A learning rate that rises for 20 steps and falls to almost nothing, as a function of the step.
-constexpr auto rate = optim::warmup_cosine_decay_schedule(0.0, 1e-2, 20, 200, 1e-4);
+constexpr auto rate = optim::warmup_cosine({.peak = 1e-2, .warmup = 20, .total = 200, .end = 1e-4});
 
 // Each parameter belongs to the group that a function of its path names. Groups have optimisers and states of their own. The
 // features stay as they are: `set_to_zero` has no state, and what is not trained costs nothing in the backward pass either.

@@ -36,14 +36,14 @@ struct line {
   tk::tensor<tk::f32> offset;
 };
 using points = tk::tensor<tk::f32, 64, 3>;
-using values = tk::tensor<tk::f32, 64>;
-constexpr auto loss = [](const line& m, const points& x, const values& y) {
+using heights = tk::tensor<tk::f32, 64>;
+constexpr auto loss = [](const line& m, const points& x, const heights& y) {
   return tk::mean(tk::square(tk::matmul(x, m.slope) + m.offset - y));
 };
 
 int main() {
   const points x = tk::random::normal(tk::random::key(0), {64, 3});
-  const values y = tk::matmul(x, tk::array{1.0f, -2.0f, 0.5f}) + 0.25f;
+  const heights y = tk::matmul(x, tk::array{1.0f, -2.0f, 0.5f}) + 0.25f;
   // The state of training holds that of the chain. It is compiled, donated and saved like any other tree.
   tk::train::state<line, optimizer> now{{tk::zeros({3}), tk::zeros({})}};
   now.opt_state = optimizer.init(now.model);

@@ -8,53 +8,43 @@
 namespace tk = tokamax;
 namespace optim = tokamax::optim;
 
-struct oscillation {
-  tk::tensor<tk::f32> height, decay, frequency, phase;
-  constexpr tk::array operator()(const tk::array& t) const {
-    return height * tk::exp(-decay * t) * tk::cos(frequency * t + phase);
-  }
-};
+using numbers = tk::array;  // four: height, decay, frequency and phase
 using series = tk::tensor<tk::f32, 200>;
 
-constexpr auto squares = [](const oscillation& m, const series& t, const series& y) {
-  return tk::mean(tk::square(m(t) - y));
+constexpr auto oscillation = [](const tk::array& p, const tk::array& t) {
+  return p[0] * tk::exp(-p[1] * t) * tk::cos(p[2] * t + p[3]);
 };
 
-// The whole fit is one program: a loop that evaluates the function and its gradient, estimates the inverse of the second derivatives
-// from the last steps, and searches along the step that follows. It ends where the gradient is small.
-constexpr auto fit = [](const oscillation& guess, const series& t, const series& y) {
-  return optim::minimize([&](const oscillation& m) { return squares(m, t, y); }, guess);
+// The whole fit is one program: a loop that evaluates the function and its gradient, estimates the inverse of the second
+// derivatives from the last steps, and searches along the step that follows. It ends where the gradient is small.
+const auto fit = [](const numbers& guess, const series& t, const series& y) {
+  const auto squares = [&](const numbers& p) { return tk::mean(tk::square(oscillation(p, t) - y)); };
+  return optim::minimize(squares, guess);
 };
 // The same with another optimiser, for comparison.
-constexpr auto fit_by_adam = [](const oscillation& guess, const series& t, const series& y) {
-  return optim::minimize([&](const oscillation& m) { return squares(m, t, y); }, guess,
-                         optim::adam({.learning_rate = 1e-2}), {.max_steps = 3000});
+const auto fit_by_adam = [](const numbers& guess, const series& t, const series& y) {
+  const auto squares = [&](const numbers& p) { return tk::mean(tk::square(oscillation(p, t) - y)); };
+  return optim::minimize(squares, guess, optim::adam({.learning_rate = 1e-2}), {.max_steps = 3000});
 };
-
-oscillation made_of(float height, float decay, float frequency, float phase) {
-  return {tk::array(height) + 0.0f, tk::array(decay) + 0.0f, tk::array(frequency) + 0.0f, tk::array(phase) + 0.0f};
-}
 
 int main() {
   const series t = tk::arange(200) / 20.0f;
-  const oscillation truth = made_of(2.0f, 0.3f, 3.0f, 0.5f), guess = made_of(1.0f, 0.1f, 2.8f, 0.0f);
-  const series y = truth(t) + 0.1f * tk::random::normal(tk::random::key(0), {200});
+  const numbers truth{2.0f, 0.3f, 3.0f, 0.5f}, guess{1.0f, 0.1f, 2.8f, 0.0f};
+  const series y = oscillation(truth, t) + 0.1f * tk::random::normal(tk::random::key(0), {200});
 
   const auto show = [](std::string_view how, const auto& found) {
+    const auto p = found.params.template values<float>();
     fmt::print("{:7} {:4} steps, loss {:.5f}: height {:.2f}, decay {:.2f}, frequency {:.2f}, phase {:.2f}\n", how,
-               found.steps.template item<int>(), found.value.item(), found.params.height.item(),
-               found.params.decay.item(), found.params.frequency.item(), found.params.phase.item());
+               found.steps.template item<int>(), found.value.item(), p[0], p[1], p[2], p[3]);
   };
-  const auto found = tk::jit(fit, tk::cpu)(guess, t, y);
+  const auto found = tk::jit(fit, tk::cpu, tk::at_run_time)(guess, t, y);
   show("L-BFGS", found);
-  show("Adam", tk::jit(fit_by_adam, tk::cpu)(guess, t, y));
+  show("Adam", tk::jit(fit_by_adam, tk::cpu, tk::at_run_time)(guess, t, y));
 
-  // How sure is each number? The covariance of the parameters is the variance of the noise times the inverse of J^T J, where J has
-  // the derivatives of each measurement.
-  const auto residuals = [&](const tk::array& p) { return oscillation{p[0], p[1], p[2], p[3]}(t)-y; };
-  const oscillation& m = found.params;
-  const tk::array best = tk::stack({m.height, m.decay, m.frequency, m.phase});
-  const tk::array j = tk::jacfwd(residuals)(best), r = residuals(best);
+  // How sure is each number? The covariance of the parameters is the variance of the noise times the inverse of J^T J, where J
+  // has the derivatives of each measurement.
+  const auto residuals = [&](const tk::array& p) { return oscillation(p, t) - y; };
+  const tk::array j = tk::jacfwd(residuals)(found.params), r = residuals(found.params);
   const tk::array variance = tk::sum(r * r) / (200.0f - 4.0f);
   const tk::array errors = tk::sqrt(variance * tk::diagonal(tk::linalg::inv(tk::matmul(tk::transpose(j), j))));
   const auto e = errors.values<float>();

@@ -50,7 +50,7 @@ inline part_values values_of_part(const graph& g, std::string_view path, int fir
     for (int k = 0; k < g[i].operand_count; ++k) {
       const int from = g.operand(g[i], k);
       const bool here = inside(i), there = inside(from);
-      if (there && !here) note(found.outputs, from);
+      if (there && !here && g[from].operand_count > 0) note(found.outputs, from);
       if (!here || there || (g[from].op && g[from].operand_count == 0)) continue;
       const int leaf = detail::leaf_path(g, from);
       if (!leaf || !detail::is_within(g.names.text(leaf).view(), path)) note(found.inputs, from);
