@@ -8,6 +8,7 @@
 #include <tokamax/transforms/grad.hpp>
 #include <tokamax/transforms/remat.hpp>
 
+#include "support/adversarial.hpp"
 #include "support/check_op.hpp"
 #include "support/golden.hpp"
 #include "support/largest_value.hpp"
@@ -170,4 +171,15 @@ TEST_CASE("low_rank_update keeps the contract of ops") {
   }
   const parts stack = some({2}, 3, 4, 1);
   tk::test::check_op(tk::low_rank_update_p, {{{stack.w, stack.a, stack.b}, pack(tk::low_rank_attributes{2})}});
+  const tk::test::function f = [](const tk::arrays& v) -> tk::arrays {
+    return {tk::low_rank_update(v[0], v[1], v[2], 0.5)};
+  };
+  for (const tk::dtype t : {tk::f32, tk::bf16}) {
+    const parts p = some({}, 23, 17, 3, t);
+    const tk::test::adversarial_options o{.tolerance = t == tk::f32 ? 5e-6 : 8e-3, .floor = 10};
+    const auto special = [&](const array& x) { return tk::test::sprinkled(x.shape(), 3, t, 1e4); };
+    tk::test::check_adversarial(f, {special(p.w), p.a, p.b}, o);
+    tk::test::check_adversarial(f, {p.w, special(p.a), p.b}, o);
+    tk::test::check_adversarial(f, {p.w, p.a, special(p.b)}, o);
+  }
 }

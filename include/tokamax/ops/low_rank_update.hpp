@@ -14,7 +14,8 @@ struct low_rank_attributes {
 
 namespace detail {
 constexpr array low_rank_sum(const array& w, const array& a, const array& b, double scale) {
-  return astype(w + astype(scale * matmul(a, b), carrying(w.dtype())), w.dtype());
+  const dtype wide = carrying(w.dtype());
+  return astype(astype(w, wide) + scale * matmul(astype(a, wide), astype(b, wide)), w.dtype());
 }
 /// The product of `p` with w + scale * a b as operand k, without that sum: x w + scale * (x a) b, or (x b^T) a^T if x is
 /// contracted with the columns. Nothing if a and b have no fewer elements than w, or if axes of the stack are contracted.
@@ -66,7 +67,7 @@ inline constexpr op low_rank_update_p{
 /// array of the size of w for the update, if a and b have fewer elements than w.
 ///
 /// shapes  w [..., in, out], a [..., in, r], b [..., r, out] -> as w; leading axes are a stack of matrices
-/// dtypes  floats; that of w. Products of a and b have the dtype of the array with which they are multiplied
+/// dtypes  floats; that of w. In x (w + scale * a b) all products have the dtype of x, and elsewhere a b is carried in f32 at least
 /// errors  "low_rank_update: w", "low_rank_update: factors"
 /// source  Hu et al. 2021, arXiv:2106.09685
 constexpr array low_rank_update(const array& w, const array& a, const array& b, double scale = 1,
