@@ -35,7 +35,7 @@ set(files_of_REDUCE argmax cumulative reduce)
 set(files_of_ROWS attention conv1d_sums cross_entropy norm norm_across rotary_embedding softmax)
 set(files_of_MOVEMENT concatenate dynamic_slice fft gather grid_loop max_pool pack_int4 pad paged_attention ragged_gather
                       ragged_gather_reduce reverse scatter search_sorted sort take_along threefry top_k true_positions)
-set(files_of_PRODUCTS conv dot_general gated_delta_rule gemm_precision linear_cross_entropy mixed_dot ragged_dot scaled_dot)
+set(files_of_PRODUCTS conv dot_general gated_delta_rule gemm_precision linear_cross_entropy mixed_dot packed_dot ragged_dot scaled_dot)
 file(GLOB_RECURSE files RELATIVE ${include}/backend/cpu/kernels ${include}/backend/cpu/kernels/*.hpp)
 list(SORT files)
 foreach(file IN LISTS files)

@@ -41,6 +41,8 @@
 //   ops/quantized/gated_linear_unit.hpp     gated linear units whose input or weights are quantised arrays.
 //   ops/quantized/grouped_matmul.hpp        ragged_dot with scales, a bias and a gated activation, as experts are served.
 //   ops/quantized/mixed_dot.hpp             the op that multiplies floats with numbers of 8 bits, which it does not convert in memory.
+//   ops/quantized/packed_dot.hpp            products of floats with packed weights.
+//   ops/quantized/packed_weights.hpp        matrices of 8 or 4 bits in the order in which products read them.
 //   ops/quantized/quantize.hpp              makes quantised arrays of floats.
 //   ops/quantized/quantized_array.hpp       numbers of few bits with a scale for each tile of them, as operands of products.
 //   ops/quantized/ragged_dot.hpp            ragged_dot and its forms of quantised arrays.
@@ -97,6 +99,8 @@
 #include <tokamax/ops/quantized/gated_linear_unit.hpp>
 #include <tokamax/ops/quantized/grouped_matmul.hpp>
 #include <tokamax/ops/quantized/mixed_dot.hpp>
+#include <tokamax/ops/quantized/packed_dot.hpp>
+#include <tokamax/ops/quantized/packed_weights.hpp>
 #include <tokamax/ops/quantized/quantize.hpp>
 #include <tokamax/ops/quantized/quantized_array.hpp>
 #include <tokamax/ops/quantized/ragged_dot.hpp>

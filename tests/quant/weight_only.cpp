@@ -90,6 +90,33 @@ TEST_CASE("the first rule for a path counts, and other uses of a weight keep its
   CHECK_THROWS_WITH(packed({{.tile_size = 7}}), contains("quantize"));
 }
 
+TEST_CASE("packed matrices are read where rules say so, by models that know nothing of it") {
+  const network f = tk::init(network{}, tk::random::key(1));
+  for (const tk::dtype type : {tk::i8, tk::i4, tk::u4}) {
+    CAPTURE(static_cast<int>(type));
+    const auto with = [&](bool packed) {
+      return tk::rewrite(forward, tk::quant::weight_only{{{.weight_qtype = type, .tile_size = 16, .packed = packed}}});
+    };
+    const auto small = with(true);
+    const auto packed = small.prepare(f, ids);
+    CHECK(packed.leaves.at("blocks[1].up.kernel.codes").shape() == tk::shape{1, 1, type == tk::i8 ? 32 : 4, 64});
+    CHECK(packed.leaves.at("blocks[1].down.kernel.scale").shape() == tk::shape{1, 1, 4, 64});
+    CHECK(packed.leaves.count("blocks[0].up.kernel.offset") == (type == tk::u4 ? 1 : 0));
+    CHECK(packed.leaves.count("table.table") == 1);        // rows are looked up
+    CHECK(packed.leaves.count("table.table.codes") == 1);  // and contracted along its last axis
+    const std::vector<float> found = values(tk::jit(small, tk::cpu)(packed, ids));
+    CHECK(values(small(packed, ids)) == found);
+    if (type == tk::u4) continue;
+    const auto plain = with(false);  // the same numbers by the same products of floats
+    CHECK(found == values(plain(plain.prepare(f, ids), ids)));
+  }
+  CHECK_THROWS_WITH(tk::rewrite(forward, tk::quant::weight_only{{{.tile_size = 4, .packed = true}}}).prepare(f, ids),
+                    contains("pack: group"));
+  CHECK_THROWS_WITH(
+      tk::rewrite(forward, tk::quant::weight_only{{{.weight_qtype = tk::u8, .packed = true}}}).prepare(f, ids),
+      contains("pack: dtype"));
+}
+
 TEST_CASE("scales have gradients, and packed weights are saved and restored") {
   const network f = tk::init(network{}, tk::random::key(1));
   const auto loss = [](const network& m, const array& in) { return tk::mean(tk::square(m(in))); };

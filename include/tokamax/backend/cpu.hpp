@@ -37,6 +37,8 @@
 //   backend/cpu/gemm/choose/key.hpp               the properties of a product on which the fastest implementation depends, as text.
 //   backend/cpu/gemm/choose/offered.hpp           the implementations of products that calls of dot_general may name.
 //   backend/cpu/gemm/choose/openmp_threads.hpp    the number of threads that other libraries use.
+//   backend/cpu/gemm/coded_matrix.hpp             packed weights as numbers in registers.
+//   backend/cpu/gemm/coded_product.hpp            rows of f32 times packed weights, with the bits of the product in floats.
 //   backend/cpu/gemm/column.hpp                   products by a vector, which read A once at the speed of memory.
 //   backend/cpu/gemm/dispatch.hpp                 which microkernels multiply on this machine.
 //   backend/cpu/gemm/few_rows.hpp                 products of few rows, which read B once at the speed of memory.

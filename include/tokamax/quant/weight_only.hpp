@@ -6,6 +6,7 @@
 #include <tokamax/core/trace.hpp>                   // ambient_trace
 #include <tokamax/ops/quantized/dot_general.hpp>    // dot_general
 #include <tokamax/ops/quantized/quantize.hpp>       // quantize
+#include <tokamax/quant/pack.hpp>                   // pack
 #include <tokamax/quant/rule.hpp>                   // rule
 #include <tokamax/transforms/rewrite/leaf_cut.hpp>  // rewritten_graph
 
@@ -16,11 +17,12 @@ namespace tokamax::quant {
 ///
 ///   const auto small = rewrite(f, quant::weight_only{{{.module_path = "blocks[*].attend"}}});
 ///
-/// A weight is a float leaf that is the right operand of a product. Its leaf "PATH" becomes "PATH.qvalue" and "PATH.scale".
+/// A weight is a float leaf that is the right operand of a product. Its leaf "PATH" becomes "PATH.qvalue" and "PATH.scale", or
+/// with `packed` "PATH.codes", "PATH.scale" and for u4 "PATH.offset".
 /// Other uses of the same leaf, such as rows that are looked up, keep the floats beside them. Results are those of
 /// `matmul(x, quantize(w, ...))`.
 ///
-/// errors  those of quantize: a tile size that does not divide an axis
+/// errors  those of quantize and pack: a tile size that does not divide an axis, or for packed weights is no multiple of 8
 /// source  qwix.quantize_model with a PtqProvider, weights only
 class weight_only {
  public:
@@ -49,7 +51,13 @@ class weight_only {
       int id = -1;
       quantized_array value;
     };
+    struct packed_leaf {
+      int id = -1;
+      axes order;  // a matrix that is read by rows and by columns is packed twice
+      packed_weights value;
+    };
     mutable std::vector<quantized_leaf> known = {};  // a leaf is quantised once, for its first product
+    mutable std::vector<packed_leaf> known_packed = {};
 
     bool handles(const op& o) const { return &o == &dot_general_p; }
     arrays operator()(const call& c) const {
@@ -59,6 +67,7 @@ class weight_only {
       const rule* const by = find_rule(rules, path);
       if (!by || by->weight_qtype == dtype::none) return {};
       const auto dimensions = c.attrs<dot_dimensions>();
+      if (by->packed) return {packed_product(c, *by, dimensions, path)};
       const quantized_array& w = quantized(c[1], *by, dimensions.rhs_contracting, path);
       return {astype(dot_general(c[0], w, dimensions), c.type.dtype)};
     }
@@ -74,6 +83,37 @@ class weight_only {
       r.cuts.push_back({q.qvalue.id(), path + ".qvalue"});
       r.cuts.push_back({q.scale.id(), path + ".scale"});
       return q;
+    }
+    array packed_product(const call& c, const rule& by, const dot_dimensions& d, const std::string& path) const {
+      using tokamax::detail::merged;
+      const array &x = c[0], &w = c[1];
+      const axes of_x = other_axes(x.rank(), merged(d.lhs_batch, d.lhs_contracting)),
+                 of_w = other_axes(w.rank(), merged(d.rhs_batch, d.rhs_contracting));
+      std::int64_t batch = 1, k = 1;
+      for (const std::int64_t i : d.lhs_batch) batch = mul_extent(batch, x.extent(static_cast<int>(i)));
+      for (const std::int64_t i : d.lhs_contracting) k = mul_extent(k, x.extent(static_cast<int>(i)));
+      shape rows = batch == 1 ? shape{} : shape{batch};
+      for (const std::int64_t i : of_x) rows.push_back(x.extent(static_cast<int>(i)));
+      rows.push_back(k);
+      const packed_weights& p = packed(w, by, merged(merged(d.rhs_batch, d.rhs_contracting), of_w), {batch, k}, path);
+      const array flat = reshape(transpose(x, merged(merged(d.lhs_batch, of_x), d.lhs_contracting)), rows);
+      return astype(reshape(packed_dot(flat, p), c.type.shape), c.type.dtype);
+    }
+    // The leaf as matrices [batch, k, the rest], whose axes are in this order.
+    const packed_weights& packed(const array& w, const rule& by, const axes& order, const shape& batch_and_k,
+                                 const std::string& path) const {
+      for (const packed_leaf& known_leaf : known_packed)
+        if (known_leaf.id == w.id() && known_leaf.order == order) return known_leaf.value;
+      const std::int64_t b = batch_and_k[0], k = batch_and_k[1];
+      const array matrix = reshape(transpose(w, order), {b, k, div_extent(w.size(), mul_extent(b, k))});
+      const quantize_options o{
+          .type = by.weight_qtype, .tiles = {1, by.tile_size, 1}, .asymmetric = by.weight_qtype == u4};
+      known_packed.push_back({w.id(), order, pack(quantize(matrix, o), source_line::current())});
+      const packed_weights& p = known_packed.back().value;
+      r.cuts.push_back({p.codes.id(), path + ".codes"});
+      r.cuts.push_back({p.scale.id(), path + ".scale"});
+      if (p.has_offset()) r.cuts.push_back({p.offset.id(), path + ".offset"});
+      return p;
     }
   };
   std::vector<rule> rules_;

@@ -28,6 +28,7 @@ enum class b_source {
 
 inline b_source source_of_b(const gemm_problem& g, const microkernel_set& kernels) noexcept {
   if (g.packed.data != nullptr) return b_source::panels;
+  if (g.source.fill != nullptr) return b_source::rows;
   const bool columns = g.b.column_stride != 1 && g.n != 1;
   const bool as_it_is = kernels.b_in_place && g.b.element_bytes() * kernels.terms == 4;
   if (!columns) return as_it_is && g.k % kernels.terms == 0 ? b_source::memory : b_source::rows;

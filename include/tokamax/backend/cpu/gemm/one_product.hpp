@@ -60,7 +60,7 @@ inline gemm_problem column_as_row(const gemm_problem& g) noexcept {
 /// Is C a dense column whose product may be computed as a row? Then A is read once, where it lies.
 inline bool is_dense_column(const gemm_problem& g, const microkernel_set& kernels) noexcept {
   return g.n == 1 && g.m > 1 && g.ldc == 1 && kernels.unit == 1 && g.packed.data == nullptr &&
-         g.epilogue.apply == nullptr;
+         g.source.fill == nullptr && g.epilogue.apply == nullptr;
 }
 
 TOKAMAX_BODY void gemm_one(const gemm_problem& g, const microkernel_set& kernels, int threads) {

@@ -17,7 +17,7 @@ inline bool is_outer(const gemm_problem& g, const microkernel_set& kernels) noex
   const bool exact =
       kernels.b_in_place && kernels.terms == 1 && g.a.element == gemm_element::f32 && g.b.element == gemm_element::f32;
   return g.k == 1 && exact && g.n >= width && g.b.column_stride == 1 && g.packed.data == nullptr &&
-         g.mode == gemm_mode::assign;
+         g.source.fill == nullptr && g.mode == gemm_mode::assign;
 }
 
 /// C [m, n] = A [m, 1] B [1, n]. A sum begins at zero, as in tiles, so that no product is a negative zero.

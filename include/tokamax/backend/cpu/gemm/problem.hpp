@@ -81,6 +81,14 @@ struct packed_panels {
   }
 };
 
+/// A function that writes panels of a B which is no matrix of numbers, such as one of codes of few bits.
+struct panel_source {
+  /// Writes the terms [p, p + steps) of `panels` panels of `width` columns from `column` on; p is a multiple of 8.
+  void (*fill)(const void* context, float* panels_to, std::int64_t p, std::int64_t steps, std::int64_t column,
+               std::int64_t width, std::int64_t panels) noexcept = nullptr;
+  const void* context = nullptr;
+};
+
 struct gemm_problem {
   std::int64_t m, n, k;
   matrix_view a, b;
@@ -91,6 +99,7 @@ struct gemm_problem {
   packed_panels packed{};      // if it has data, it is used instead of b
   std::int64_t first_row = 0;  // the numbers of row 0 and column 0 for the epilogue
   std::int64_t first_column = 0;
+  panel_source source{};  // if it has a function, this makes the panels of B, for tiles of f32
 };
 
 /// Rows of A as tiles read them: in panels, or not packed.
@@ -169,6 +178,8 @@ inline void pack_panels(const microkernel_set& kernels, float* packed, std::int6
 inline void pack_b(const gemm_problem& g, const microkernel_set& kernels, float* packed, std::int64_t p,
                    std::int64_t steps, std::int64_t panel0, std::int64_t panel1) noexcept {
   const std::int64_t nr = kernels.columns, panel_steps = panel_steps_of(kernels, steps);
+  if (g.source.fill != nullptr)
+    return g.source.fill(g.source.context, packed, p, steps, g.first_column + panel0 * nr, nr, panel1 - panel0);
   pack_panels(kernels, packed + kernels.initial_sums * nr, panel_steps * nr, panel1 - panel0, g.b, false, g.n,
               panel0 * nr, p, steps);
   const std::int64_t filled = kernels.initial_sums + ceil_div(steps, kernels.terms) * kernels.b_words;

@@ -48,6 +48,7 @@ struct linear_solve_attributes;
 struct low_rank_attributes;
 struct max_pool_attributes;
 struct norm_attributes;
+struct packed_dot_options;
 struct pad_options;
 struct paged_attention_attributes;
 struct ragged_dot_attributes;
@@ -224,6 +225,7 @@ inline constexpr linkage linked_kernel<unpack_int4_p, cpu_tag>{true, {}};
   #include <tokamax/backend/cpu/kernels/gemm_precision.hpp>
   #include <tokamax/backend/cpu/kernels/linear_cross_entropy.hpp>
   #include <tokamax/backend/cpu/kernels/mixed_dot.hpp>
+  #include <tokamax/backend/cpu/kernels/packed_dot.hpp>
   #include <tokamax/backend/cpu/kernels/ragged/ragged_dot.hpp>
   #include <tokamax/backend/cpu/kernels/recurrence/gated_delta_rule.hpp>
   #include <tokamax/backend/cpu/kernels/scaled_dot.hpp>
@@ -243,6 +245,8 @@ template <>
 inline constexpr linkage linked_kernel<linear_cross_entropy_vjp_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<mixed_dot_p, cpu_tag>{true, {.views = true}};
+template <>
+inline constexpr linkage linked_kernel<packed_dot_p, cpu_tag>{true, {}};
 template <>
 inline constexpr linkage linked_kernel<ragged_dot_p, cpu_tag>{true, {.views = true}};
 template <>
@@ -408,6 +412,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<gated_delta_rule_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<mixed_dot_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<packed_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_scaled_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scaled_dot_p>();
@@ -516,6 +521,7 @@ TOKAMAX_KERNELS const op* descriptor_of<neg_p>();
 TOKAMAX_KERNELS const op* descriptor_of<normal_cdf_p>();
 TOKAMAX_KERNELS const op* descriptor_of<optimization_barrier_p>();
 TOKAMAX_KERNELS const op* descriptor_of<pack_int4_p>();
+TOKAMAX_KERNELS const op* descriptor_of<packed_dot_p>();
 TOKAMAX_KERNELS const op* descriptor_of<pad_p>();
 TOKAMAX_KERNELS const op* descriptor_of<paged_attention_p>();
 TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
@@ -610,6 +616,7 @@ TOKAMAX_KERNELS attribute_list describe_attributes<linear_solve_attributes>();
 TOKAMAX_KERNELS attribute_list describe_attributes<low_rank_attributes>();
 TOKAMAX_KERNELS attribute_list describe_attributes<max_pool_attributes>();
 TOKAMAX_KERNELS attribute_list describe_attributes<norm_attributes>();
+TOKAMAX_KERNELS attribute_list describe_attributes<packed_dot_options>();
 TOKAMAX_KERNELS attribute_list describe_attributes<pad_options>();
 TOKAMAX_KERNELS attribute_list describe_attributes<paged_attention_attributes>();
 TOKAMAX_KERNELS attribute_list describe_attributes<ragged_dot_attributes>();
@@ -765,6 +772,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &normal_cdf_p,
           &optimization_barrier_p,
           &pack_int4_p,
+          &packed_dot_p,
           &pad_p,
           &paged_attention_p,
           &placeholder_p,

@@ -1,0 +1,95 @@
+// tokamax/backend/cpu/gemm/coded_product.hpp: rows of f32 times packed weights, with the bits of the product in floats.
+// SPDX-License-Identifier: Apache-2.0
+// tested by tests/ops/quantized/packed_dot.cpp
+#pragma once
+
+#include <tokamax/backend/cpu/gemm/coded_matrix.hpp>  // coded_matrix, each_coded_term
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>      // microkernels_for
+#include <tokamax/backend/cpu/gemm/one_product.hpp>   // gemm_one
+#include <tokamax/backend/cpu/vector/threads.hpp>     // parallel_for
+
+#include <algorithm>  // min
+#include <cstdint>    // int64_t
+
+namespace tokamax::cpu_backend {
+
+namespace detail {
+
+/// So many rows are multiplied with numbers that never leave the registers. The rest of the library's products fuse where the
+/// machine can, so this must too.
+#if defined(__x86_64__) && !defined(__FMA__)
+inline constexpr std::int64_t most_coded_rows = 0;
+#else
+inline constexpr std::int64_t most_coded_rows = 4;
+#endif
+
+/// Rows rows of x [Rows, k] times Vectors registers of columns, terms [first, end). As in tiles of floats, the terms of a block
+/// are summed in order, and then added to C.
+template <packed_format F, int Rows, int Vectors>
+void add_coded_terms(const coded_matrix& w, const float* x, std::int64_t column, std::int64_t first, std::int64_t end,
+                     float* c) noexcept {
+  f32v sum[Rows][Vectors];
+  for (auto& row : sum)
+    for (f32v& s : row) s = f32v(0.0f);
+  each_coded_term<F, Vectors>(coded_columns_of_panel(w, column), first, end,
+                              [&](std::int64_t k, const f32v* numbers) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+                                for (int r = 0; r < Rows; ++r) {
+                                  const f32v factor(x[r * w.k + k]);
+#pragma GCC unroll 16
+                                  for (int v = 0; v < Vectors; ++v) sum[r][v] = fma(factor, numbers[v], sum[r][v]);
+                                }
+                              });
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < Vectors; ++v) {
+      float* const to = c + r * w.n + column + v * width;
+      const std::int64_t lanes = std::min(width, w.n - column - v * width);
+      if (lanes == width)
+        store(to, first == 0 ? sum[r][v] : load(to) + sum[r][v]);
+      else if (lanes > 0)
+        store_partial(to, first == 0 ? sum[r][v] : load_partial(to, lanes) + sum[r][v], lanes);
+    }
+}
+
+/// Few rows: each panel is read once, from its first term to its last.
+template <packed_format F, int Rows>
+void few_rows_of_codes(const coded_matrix& w, const float* x, float* c) {
+  // The fewer rows, the more columns at a time: so many sums hide the latency of fma, and few spill.
+  constexpr int all = static_cast<int>(coded_columns / width), wanted = Rows == 1 ? 8 : Rows < 4 ? 4 : 2;
+  constexpr int vectors = wanted < all ? wanted : all;
+  const std::int64_t block = gemm_k_block(w.k, microkernels_for(best_gemm_machine()));
+  parallel_for(tokamax::detail::packed_panels(w.n), [&](std::int64_t panel) {
+    for (std::int64_t k = 0; k < w.k; k += block)
+      for (int v = 0; v < all; v += vectors)
+        add_coded_terms<F, Rows, vectors>(w, x, panel * coded_columns + v * width, k, std::min(w.k, k + block), c);
+  });
+}
+
+}  // namespace detail
+
+/// C [m, n] = X [m, k] W. The bits are those of `gemm` with the numbers of W: a sum in the order of k, cut into blocks that
+/// depend on k only. So they do not depend on m or on the number of threads.
+inline void coded_product(std::int64_t m, const float* x, const coded_matrix& w, float* c) {
+  using namespace detail;
+  if (m > most_coded_rows || m == 0 || w.k == 0)
+    return gemm_one({.m = m,
+                     .n = w.n,
+                     .k = w.k,
+                     .a = {x, w.k, 1},
+                     .b = {nullptr, w.n, 1},
+                     .c = c,
+                     .ldc = w.n,
+                     .mode = gemm_mode::assign,
+                     .epilogue = {},
+                     .source = {fill_panels_of_codes, &w}},
+                    microkernels_for(best_gemm_machine()), num_threads());
+  for_format(w.format, [&](auto format) {
+    constexpr packed_format f = decltype(format)::value;
+    if (m == 1) few_rows_of_codes<f, 1>(w, x, c);
+    if (m == 2) few_rows_of_codes<f, 2>(w, x, c);
+    if (m == 3) few_rows_of_codes<f, 3>(w, x, c);
+    if (m == 4) few_rows_of_codes<f, 4>(w, x, c);
+  });
+}
+
+}  // namespace tokamax::cpu_backend

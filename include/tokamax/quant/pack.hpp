@@ -1,0 +1,123 @@
+// tokamax/quant/pack.hpp: makes packed weights, once, of floats or of a quantised array.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few models have quantised numbers)
+#pragma once
+
+#include <tokamax/ops/quantized/packed_dot.hpp>  // packed_weights
+#include <tokamax/ops/quantized/quantize.hpp>    // quantize
+
+namespace tokamax::quant {
+
+/// How floats are packed: `pack(w, {.format = packed_format::int_4, .group = 32})`.
+struct pack_options {
+  packed_format format = packed_format::int_8;
+  std::int64_t group = 0;  ///< so many terms of a column share a scale; 0: all of them
+};
+
+namespace detail {
+using tokamax::detail::packed_columns, tokamax::detail::packed_nibbles, tokamax::detail::packed_panels;
+
+/// [B, T, N] in panels [B, P, T, 64]; what the last panel lacks is zero.
+constexpr array in_panels(const array& x, source_line l) {
+  const std::int64_t b = x.extent(0), t = x.extent(1), n = x.extent(2), p = packed_panels(n);
+  const array all = pad(x, array(0, {x.dtype(), false, {}}), {0, 0, 0}, {0, 0, p * packed_columns - n}, {}, l);
+  return transpose(reshape(all, {b, t, p, packed_columns}, l), {0, 2, 1, 3}, l);
+}
+/// Codes u32 [B, K, N] below 16 as words [B, P, K / 8, 64].
+constexpr array in_words(const array& x, source_line l) {
+  const std::int64_t b = x.extent(0), k = x.extent(1), n = x.extent(2), w = (k + packed_nibbles - 1) / packed_nibbles;
+  const array all = pad(x, array(0, {u32, false, {}}), {0, 0, 0}, {0, w * packed_nibbles - k, 0}, {}, l);
+  const array split = reshape(all, {b, w, packed_nibbles, n}, l);
+  array word = zeros({b, w, n}, u32, l);
+  for (std::int64_t t = 0; t < packed_nibbles; ++t) {
+    const array at = reshape(slice(split, {0, 0, t, 0}, {b, w, t + 1, n}, {}, l), {b, w, n}, l);
+    word = bitwise_or(word, shift_left(at, array(4 * t, {u32, false, {}}), l), l);
+  }
+  return in_panels(word, l);
+}
+/// Scales or offsets of tiles, [B, G, 1] or [B, G, N], for each column.
+constexpr array of_columns(const array& x, std::int64_t n, source_line l) {
+  return in_panels(astype(broadcast_to(x, {x.extent(0), x.extent(1), n}, l), f32, l), l);
+}
+/// One matrix as a batch of one.
+constexpr array as_batch(const array& x, source_line l) { return x.rank() == 2 ? expand_dims(x, 0, l) : x; }
+}  // namespace detail
+
+/// Packs integers of 8 or 4 bits with scales of a tensor, of columns, or of groups of terms. With zero points, offset is
+/// -zero_point * scale.
+///
+/// shapes  qvalue [K, N] or [B, K, N]; groups have a multiple of 8 terms
+/// dtypes  qvalue i8, i4 or u4
+/// errors  "pack: matrix", "pack: dtype", "pack: group"; those of dequantize
+constexpr packed_weights pack(const quantized_array& w, source_line l = source_line::current()) {
+  const array& q = w.qvalue;
+  if (!tokamax::detail::quantized_fits(w, l)) return {};
+  const auto wrong = [&](const char* what, const message& found, const message& expected) {
+    reject(q, l, what, found, expected);
+    return packed_weights{};
+  };
+  if (q.rank() != 2 && q.rank() != 3) return wrong("pack: matrix", q.type(), "[K,N] or [B,K,N]");
+  if (q.dtype() != i8 && q.dtype() != i4 && q.dtype() != u4) return wrong("pack: dtype", q.type(), "i8, i4 or u4");
+  const array all = detail::as_batch(q, l), scale = detail::as_batch(w.scale, l);
+  const std::int64_t b = all.extent(0), k = all.extent(1), n = all.extent(2), g = scale.extent(1);
+  if ((scale.extent(0) != b && scale.extent(0) != 1) || (scale.extent(2) != n && scale.extent(2) != 1) ||
+      (g != 1 && (g < 1 || k % g != 0 || k / g % detail::packed_nibbles != 0)))
+    return wrong("pack: group", w.scale.type(),
+                 "scales of tensors, columns, or groups of a multiple of 8 terms of a column");
+  const auto of_batch = [&](const array& x) {
+    return detail::of_columns(broadcast_to(x, {b, g, x.extent(2)}, l), n, l);
+  };
+  packed_weights y{.format = packed_format::int_8, .rows = k, .columns = n, .codes = {}, .scale = of_batch(scale)};
+  const bool zero = w.has_zero_point(), four = q.dtype() == i4;
+  if (zero) {  // i4 with zero points is u4 with others
+    const array point = astype(detail::as_batch(w.zero_point, l), f32, l) + (four ? 8.0f : 0.0f);
+    y.offset = of_batch(-point * astype(scale, f32, l));
+  }
+  if (q.dtype() == i8) {
+    y.codes = detail::in_panels(all, l);
+    return y;
+  }
+  y.format = four && !zero ? packed_format::int_4 : packed_format::uint_4;
+  const array code = astype(astype(all, i32, l) + (four && zero ? 8 : 0), u32, l);
+  y.codes = detail::in_words(bitwise_and(code, array(15, {u32, false, {}}), l), l);
+  return y;
+}
+
+/// Rounds floats to a format and packs them: int_8 and int_4 as `quantize` does, uint_4 asymmetric, nf4 to the nearest level of
+/// x / max |x|.
+///
+/// shapes  w [K, N] or [B, K, N]
+/// errors  "pack: matrix", "pack: group"; those of quantize
+/// source  qwix.quantize; QLoRA (Dettmers et al. 2023, arXiv:2305.14314) for nf4
+constexpr packed_weights pack(const array& w, const pack_options& o = {}, source_line l = source_line::current()) {
+  const bool matrix = w.rank() == 2 || w.rank() == 3;
+  if (!matrix || !is_floating(w.dtype()) || is_dyn(w.extent(w.rank() - 2))) {
+    reject(w, l, "pack: matrix", w.type(), "floats [K,N] or [B,K,N]");
+    return {};
+  }
+  const array all = detail::as_batch(w, l);
+  const std::int64_t k = all.extent(1), n = all.extent(2), group = o.group == 0 ? k : o.group;
+  if (group != k && (group <= 0 || k % group != 0 || group % detail::packed_nibbles != 0)) {
+    reject(w, l, "pack: group", message() << o.group, message("a multiple of 8 that divides ") << k);
+    return {};
+  }
+  if (o.format != packed_format::nf4) {
+    const dtype t = o.format == packed_format::int_8 ? i8 : o.format == packed_format::int_4 ? i4 : u4;
+    return pack(quantize(all, {.type = t, .tiles = {1, o.group, 1}, .asymmetric = t == u4}, l), l);
+  }
+  const std::int64_t b = all.extent(0), g = group == 0 ? 1 : k / group;
+  const array split = reshape(astype(all, f32, l), {b, g, k == 0 ? 0 : group, n}, l);
+  array most = k == 0 ? zeros({b, 1, 1, n}, f32, l) : max(abs(split, l), {{2}, true}, l);
+  most = select(most == 0.0f, ones_like(most), most, l);
+  const array x = split / broadcast_to(most, split.shape(), l);
+  array code = zeros(split.shape(), u32, l);
+  for (int i = 0; i < 15; ++i)
+    code = code + astype(x > (tokamax::detail::nf4_levels[i] + tokamax::detail::nf4_levels[i + 1]) / 2, u32, l);
+  return {.format = packed_format::nf4,
+          .rows = k,
+          .columns = n,
+          .codes = detail::in_words(reshape(code, {b, k, n}, l), l),
+          .scale = detail::of_columns(reshape(most, {b, g, n}, l), n, l)};
+}
+
+}  // namespace tokamax::quant
