@@ -70,15 +70,15 @@ template <packed_format F>
     return look_up_nibbles(tokamax::detail::nf4_levels, word >> 4 * t);
 }
 
-/// Calls use(k, v, w) for the terms k in [first, end) of each of Vectors registers of columns, where w are the numbers
-/// code * scale + offset with one rounding; first is a multiple of 8. They do not depend on which columns are asked for together.
-template <packed_format F, int Vectors, class Use>
-[[gnu::always_inline]] inline void each_coded_term(const coded_columns_of_panel& from, std::int64_t first,
-                                                   std::int64_t end, Use use) noexcept {
+/// `each_coded_term` for weights with or without offsets, which would take registers.
+template <packed_format F, int Vectors, bool Offset, class Use>
+[[gnu::always_inline]] inline void each_coded_term_of(const coded_columns_of_panel& from, std::int64_t first,
+                                                      std::int64_t end, Use use) noexcept {
   std::int64_t group = first / from.group;
   for (std::int64_t k = first; k < end; ++group) {
     const std::int64_t stop = std::min(end, (group + 1) * from.group);
-    f32v scale[Vectors], offset[Vectors];
+    f32v scale[Vectors];
+    [[maybe_unused]] f32v offset[Vectors];
 #pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) {
       const std::int64_t at = group * coded_columns + v * width;
@@ -87,8 +87,10 @@ template <packed_format F, int Vectors, class Use>
           from.offset == nullptr ? f32v(-0.0f) : load(from.offset + at);  // -0 changes no number, not even a zero
     }
     const auto number = [&](int v, f32v code) __attribute__((always_inline)) {
-      constexpr bool may_have_offset = F == packed_format::int_8 || F == packed_format::uint_4;
-      return may_have_offset ? fma(code, scale[v], offset[v]) : code * scale[v];
+      if constexpr (Offset)
+        return fma(code, scale[v], offset[v]);
+      else
+        return code * scale[v];
     };
     if constexpr (F == packed_format::int_8) {
       for (; k < stop; ++k) {
@@ -116,6 +118,18 @@ template <packed_format F, int Vectors, class Use>
       if (k < stop) word(static_cast<int>(stop - k)), k = stop;
     }
   }
+}
+
+/// Calls use(k, v, w) for the terms k in [first, end) of each of Vectors registers of columns, where w are the numbers
+/// code * scale + offset with one rounding; first is a multiple of 8. They do not depend on which columns are asked for together.
+template <packed_format F, int Vectors, class Use>
+[[gnu::always_inline]] inline void each_coded_term(const coded_columns_of_panel& from, std::int64_t first,
+                                                   std::int64_t end, Use use) noexcept {
+  constexpr bool may_have_offset = F == packed_format::int_8 || F == packed_format::uint_4;
+  if (may_have_offset && from.offset != nullptr)
+    each_coded_term_of<F, Vectors, may_have_offset>(from, first, end, use);
+  else
+    each_coded_term_of<F, Vectors, false>(from, first, end, use);
 }
 
 /// Calls f with the format as a constant.
