@@ -70,15 +70,15 @@ template <packed_format F>
     return look_up_nibbles(tokamax::detail::nf4_levels, word >> 4 * t);
 }
 
-/// Calls use(k, w) for the terms [first, end) of Vectors registers of columns, where w are the numbers code * scale + offset with
-/// one rounding; first is a multiple of 8. The numbers do not depend on which columns are asked for together.
-template <packed_format F, int Vectors, class Use>
-[[gnu::always_inline]] inline void each_coded_term(const coded_columns_of_panel& from, std::int64_t first,
-                                                   std::int64_t end, Use use) noexcept {
+/// `each_coded_term` for weights with or without offsets, which would take registers.
+template <packed_format F, int Vectors, bool Offset, class Use>
+[[gnu::always_inline]] inline void each_coded_term_of(const coded_columns_of_panel& from, std::int64_t first,
+                                                      std::int64_t end, Use use) noexcept {
   std::int64_t group = first / from.group;
   for (std::int64_t k = first; k < end; ++group) {
     const std::int64_t stop = std::min(end, (group + 1) * from.group);
-    f32v scale[Vectors], offset[Vectors], w[Vectors];
+    f32v scale[Vectors];
+    [[maybe_unused]] f32v offset[Vectors];
 #pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) {
       const std::int64_t at = group * coded_columns + v * width;
@@ -87,34 +87,49 @@ template <packed_format F, int Vectors, class Use>
           from.offset == nullptr ? f32v(-0.0f) : load(from.offset + at);  // -0 changes no number, not even a zero
     }
     const auto number = [&](int v, f32v code) __attribute__((always_inline)) {
-      constexpr bool may_have_offset = F == packed_format::int_8 || F == packed_format::uint_4;
-      w[v] = may_have_offset ? fma(code, scale[v], offset[v]) : code * scale[v];
+      if constexpr (Offset)
+        return fma(code, scale[v], offset[v]);
+      else
+        return code * scale[v];
     };
     if constexpr (F == packed_format::int_8) {
       for (; k < stop; ++k) {
 #pragma GCC unroll 16
         for (int v = 0; v < Vectors; ++v)
-          number(v, xsimd::to_float(load_int8(from.bytes + k * coded_columns + v * width)));
-        use(k, w);
+          use(k, v, number(v, xsimd::to_float(load_int8(from.bytes + k * coded_columns + v * width))));
       }
     } else {
       const auto word = [&](auto terms) __attribute__((always_inline)) {
         const int count = terms;
+        constexpr int part = Vectors < 4 ? Vectors : 4;  // words that stay in registers for eight terms
         const auto* const p = reinterpret_cast<const std::int32_t*>(from.words + k / 8 * coded_columns);
-        i32v bits[Vectors];
-#pragma GCC unroll 16
-        for (int v = 0; v < Vectors; ++v) bits[v] = load<i32v>(p + v * width);
+#pragma GCC unroll 4
+        for (int u = 0; u < Vectors; u += part) {
+          i32v bits[part];
+          for (int v = 0; v < part; ++v) bits[v] = load<i32v>(p + (u + v) * width);
 #pragma GCC unroll 8
-        for (int t = 0; t < count; ++t) {
-#pragma GCC unroll 16
-          for (int v = 0; v < Vectors; ++v) number(v, nibble_as_float<F>(bits[v], t));
-          use(k + t, w);
+          for (int t = 0; t < count; ++t) {
+#pragma GCC unroll 4
+            for (int v = 0; v < part; ++v) use(k + t, u + v, number(u + v, nibble_as_float<F>(bits[v], t)));
+          }
         }
       };
       for (; k + 8 <= stop; k += 8) word(std::integral_constant<int, 8>());
       if (k < stop) word(static_cast<int>(stop - k)), k = stop;
     }
   }
+}
+
+/// Calls use(k, v, w) for the terms k in [first, end) of each of Vectors registers of columns, where w are the numbers
+/// code * scale + offset with one rounding; first is a multiple of 8. They do not depend on which columns are asked for together.
+template <packed_format F, int Vectors, class Use>
+[[gnu::always_inline]] inline void each_coded_term(const coded_columns_of_panel& from, std::int64_t first,
+                                                   std::int64_t end, Use use) noexcept {
+  constexpr bool may_have_offset = F == packed_format::int_8 || F == packed_format::uint_4;
+  if (may_have_offset && from.offset != nullptr)
+    each_coded_term_of<F, Vectors, may_have_offset>(from, first, end, use);
+  else
+    each_coded_term_of<F, Vectors, false>(from, first, end, use);
 }
 
 /// Calls f with the format as a constant.
@@ -140,11 +155,9 @@ inline void fill_panels_of_codes(const void* context, float* to, std::int64_t p,
           for (int v = 0; v < together; ++v) store(panel + k * panel_width + v * width, f32v(0.0f));
         continue;
       }
-      each_coded_term<decltype(format)::value, together>(coded_columns_of_panel(w, column + j), p, p + steps,
-                                                         [&](std::int64_t k, const f32v* numbers) {
-                                                           for (int v = 0; v < together; ++v)
-                                                             store(panel + k * panel_width + v * width, numbers[v]);
-                                                         });
+      each_coded_term<decltype(format)::value, together>(
+          coded_columns_of_panel(w, column + j), p, p + steps,
+          [&](std::int64_t k, int v, f32v numbers) { store(panel + k * panel_width + v * width, numbers); });
     }
   });
 }

@@ -23,46 +23,52 @@ inline constexpr std::int64_t most_coded_rows = 0;
 inline constexpr std::int64_t most_coded_rows = 4;
 #endif
 
-/// Rows rows of x [Rows, k] times Vectors registers of columns, terms [first, end). As in tiles of floats, the terms of a block
-/// are summed in order, and then added to C.
+/// Adds terms [first, end) of Rows rows of x [Rows, k] and Vectors registers of columns to sums [Rows, 64].
 template <packed_format F, int Rows, int Vectors>
 void add_coded_terms(const coded_matrix& w, const float* x, std::int64_t column, std::int64_t first, std::int64_t end,
-                     float* c) noexcept {
+                     float* sums) noexcept {
   f32v sum[Rows][Vectors];
-  for (auto& row : sum)
-    for (f32v& s : row) s = f32v(0.0f);
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = load(sums + r * coded_columns + v * width);
   each_coded_term<F, Vectors>(coded_columns_of_panel(w, column), first, end,
-                              [&](std::int64_t k, const f32v* numbers) __attribute__((always_inline)) {
+                              [&](std::int64_t k, int v, f32v numbers) __attribute__((always_inline)) {
 #pragma GCC unroll 4
-                                for (int r = 0; r < Rows; ++r) {
-                                  const f32v factor(x[r * w.k + k]);
-#pragma GCC unroll 16
-                                  for (int v = 0; v < Vectors; ++v) sum[r][v] = fma(factor, numbers[v], sum[r][v]);
-                                }
+                                for (int r = 0; r < Rows; ++r)
+                                  sum[r][v] = fma(f32v(x[r * w.k + k]), numbers, sum[r][v]);
                               });
   for (int r = 0; r < Rows; ++r)
-    for (int v = 0; v < Vectors; ++v) {
-      float* const to = c + r * w.n + column + v * width;
-      const std::int64_t lanes = std::min(width, w.n - column - v * width);
-      if (lanes == width)
-        store(to, first == 0 ? sum[r][v] : load(to) + sum[r][v]);
-      else if (lanes > 0)
-        store_partial(to, first == 0 ? sum[r][v] : load_partial(to, lanes) + sum[r][v], lanes);
-    }
+    for (int v = 0; v < Vectors; ++v) store(sums + r * coded_columns + v * width, sum[r][v]);
+}
+
+/// Rows rows of a panel of C. As in tiles of floats, the terms of a block are summed in order, and then added to C.
+template <packed_format F, int Rows>
+void multiply_panel_of_codes(const coded_matrix& w, const float* x, std::int64_t column, std::int64_t block,
+                             float* c) noexcept {
+  // The fewer rows, the more columns at a time: so many sums hide the latency of fma, and few spill. If a panel takes several
+  // turns, they are short, so that memory is read from front to back.
+  constexpr int all = static_cast<int>(coded_columns / width), wanted = Rows == 1 ? 8 : Rows < 4 ? 4 : 2;
+  constexpr int vectors = wanted < all ? wanted : all;
+  const std::int64_t burst = vectors == all ? block : 64, columns = std::min(coded_columns, w.n - column);
+  for (std::int64_t first = 0; first < w.k; first += block) {
+    alignas(64) float sums[Rows * coded_columns] = {};
+    const std::int64_t end = std::min(w.k, first + block);
+    for (std::int64_t k = first; k < end; k += burst)
+      for (int v = 0; v < all; v += vectors)
+        add_coded_terms<F, Rows, vectors>(w, x, column + v * width, k, std::min(end, k + burst), sums + v * width);
+    for (int r = 0; r < Rows; ++r)
+      for (std::int64_t j = 0; j < columns; ++j) {
+        float& to = c[r * w.n + column + j];
+        to = first == 0 ? sums[r * coded_columns + j] : to + sums[r * coded_columns + j];
+      }
+  }
 }
 
 /// Few rows: each panel is read once, from its first term to its last.
 template <packed_format F, int Rows>
 void few_rows_of_codes(const coded_matrix& w, const float* x, float* c) {
-  // The fewer rows, the more columns at a time: so many sums hide the latency of fma, and few spill.
-  constexpr int all = static_cast<int>(coded_columns / width), wanted = Rows == 1 ? 8 : Rows < 4 ? 4 : 2;
-  constexpr int vectors = wanted < all ? wanted : all;
   const std::int64_t block = gemm_k_block(w.k, microkernels_for(best_gemm_machine()));
-  parallel_for(tokamax::detail::packed_panels(w.n), [&](std::int64_t panel) {
-    for (std::int64_t k = 0; k < w.k; k += block)
-      for (int v = 0; v < all; v += vectors)
-        add_coded_terms<F, Rows, vectors>(w, x, panel * coded_columns + v * width, k, std::min(w.k, k + block), c);
-  });
+  parallel_for(tokamax::detail::packed_panels(w.n),
+               [&](std::int64_t panel) { multiply_panel_of_codes<F, Rows>(w, x, panel * coded_columns, block, c); });
 }
 
 }  // namespace detail

@@ -22,7 +22,9 @@ i32v widened_bytes(const T* p, std::int64_t n) noexcept {
 
 /// Widens `width` numbers of 8 bits, or n <= width of them; then the other lanes are zero.
 inline i32v load_int8(const std::int8_t* p) noexcept {
-#if defined(__AVX2__) && !defined(__AVX512F__)  // gcc 12 widens in four steps unless the instruction is named
+#if defined(__AVX512F__)  // gcc 12 widens lane by lane, or with AVX2 in four steps, unless the instruction is named
+  return i32v(_mm512_maskz_cvtepi8_epi32(0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+#elif defined(__AVX2__)
   return i32v(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 #else
   return detail::widened_bytes(p, width);
@@ -31,7 +33,9 @@ inline i32v load_int8(const std::int8_t* p) noexcept {
 inline i32v load_int8(const std::int8_t* p, std::int64_t n) noexcept { return detail::widened_bytes(p, n); }
 /// The same of numbers without a sign.
 inline i32v load_uint8(const std::uint8_t* p) noexcept {
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__AVX512F__)
+  return i32v(_mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+#elif defined(__AVX2__)
   return i32v(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 #else
   return detail::widened_bytes(p, width);
