@@ -48,7 +48,7 @@ inline void append_costs(const graph& g, double times, std::vector<cost_of_name>
     for (int k = 0; k < n.operand_count; ++k) in.push_back(array(g[g.operand(n, k)].type));
     call c = call_of(g, n, in, const_cast<graph*>(&g));
     if (n.op->attributes.has_bodies() && !n.op->cost.operations) {
-      const double runs = n.op->bodies.repeats ? n.op->bodies.repeats(c.attributes) : 1;
+      const double runs = n.op->bodies.repeats ? static_cast<double>(n.op->bodies.repeats(c.attributes)) : 1;
       for (int b = 0; b < body_count(c); ++b) append_costs(c.body(b), times * runs, to);
       continue;
     }

@@ -40,7 +40,8 @@ struct stream : array, not_trained {
   /// Streams for the entries of a vmap: [extents, 3].
   /// source  flax.nnx.split_rngs
   constexpr stream split(const tokamax::shape& extents, source_line l = source_line::current()) {
-    return stream(key(random::split(next(l), extents, l)));
+    const key each = random::split(next(l), extents, l);
+    return stream(each);
   }
 
  private:

@@ -5,8 +5,9 @@
 
 #include <tokamax/data/stream/stream.hpp>  // stream_base
 
-#include <cmath>   // isfinite
-#include <vector>  // vector
+#include <algorithm>  // any_of, min_element
+#include <cmath>      // isfinite
+#include <vector>     // vector
 
 namespace tokamax::data {
 
