@@ -35,6 +35,14 @@ array zakharov(const array& x) {
 }
 array squares(const array& x) { return tk::sum(x * x); }
 array values(std::initializer_list<float> v) { return array::from<float>(v); }
+struct fixed_model {
+  tk::tensor<tk::f32, 2, 3> w;
+  tk::tensor<tk::f32> b;
+};
+constexpr auto fixed_loss = [](const fixed_model& m) {
+  const array w = m.w - 3.0, b = m.b * m.b + 1.0 - m.b;
+  return tk::sum(w * w) + b * b;
+};
 /// The losses before each of `steps` steps.
 template <class Optimizer, class F>
 std::vector<double> losses(const Optimizer& optimizer, const F& f, array x, int steps) {
@@ -133,6 +141,19 @@ TEST_CASE("a minimisation is one program, for any tree and optimiser") {
   CHECK_FALSE(slow.converged.item<bool>());
   CHECK(slow.value.item() < squares(tk::full({6}, 3.0f)).item() + 4);
   CHECK(optim::minimize(loss, model{tk::full({2, 3}, 3.0f), tk::full({4}, -1.0f)}).steps.item<int>() == 0);
+}
+
+TEST_CASE("a minimisation over arrays of known shapes is known while compiling, with the same bits") {
+  const fixed_model start{tk::full({2, 3}, 1.0f), tk::full({}, 5.0f)};
+  const auto run = [&](auto when) {
+    return tk::jit([](const fixed_model& m) { return optim::minimize(fixed_loss, m); }, tk::cpu, when)(start);
+  };
+  const auto early = run(tk::while_compiling), late = run(tk::at_run_time);
+  CHECK(early.converged.item<bool>());
+  CHECK(tk::test::distance(early.params.w, tk::full({2, 3}, 3.0f)) < 1e-4);
+  CHECK(early.params.b.item() == Approx(0.5).margin(1e-4));
+  CHECK(early.params.b.item() == late.params.b.item());
+  CHECK(early.steps.item<int>() == late.steps.item<int>());
 }
 
 TEST_CASE("line searches that cannot succeed make no harm") {

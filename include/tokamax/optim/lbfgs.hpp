@@ -4,20 +4,31 @@
 // tested by tests/optim/minimize.cpp
 #pragma once
 
+#include <tokamax/base/tree/tree_like.hpp>     // tree_map
 #include <tokamax/lax/indexing/slice.hpp>      // slice_in_dim
 #include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
 #include <tokamax/optim/line_search.hpp>       // scale_by_zoom_linesearch
 #include <tokamax/optim/scale.hpp>             // scale_by_learning_rate
 
-#include <vector>  // products
+#include <utility>  // declval
 
 namespace tokamax::optim {
 
+namespace detail {
+/// Parameters with other shapes: a tree like Params whose leaves are plain arrays.
+template <class Params>
+struct arrays_like {
+  static constexpr array of(const array& a) { return a; }
+  using type = decltype(tree_map<array>(of, std::declval<const Params&>()));
+};
+}  // namespace detail
+
 template <class Params>
 struct lbfgs_state {
+  using memory = typename detail::arrays_like<Params>::type;
   array count = zeros({}, i32);   ///< updates so far
   Params params{}, gradient{};    ///< those of the last call
-  Params steps{}, differences{};  ///< of parameters and gradients, the oldest first: [memory_size, ...]
+  memory steps{}, differences{};  ///< of parameters and gradients, the oldest first: [memory_size, ...]
   array weights;                  ///< 1 / <step, difference>: [memory_size]
 };
 
@@ -33,7 +44,8 @@ struct scale_by_lbfgs {
   template <class Params>
   constexpr lbfgs_state<Params> init(const Params& params) const {
     if (memory_size < 1) reject(nullptr, location(), "lbfgs: memory_size", message() << memory_size, "1 or more");
-    const Params none = optim::zeros_like(params), many = tree::batch_shape(none, {memory_size});
+    const Params none = optim::zeros_like(params);
+    const auto many = tree::batch_shape(tree_map<array>(detail::arrays_like<Params>::of, none), {memory_size});
     return {zeros({}, i32), none, none, many, many, zeros({memory_size})};
   }
   template <class Params>
@@ -69,8 +81,9 @@ struct scale_by_lbfgs {
   }
   template <class Params>
   constexpr Params times_estimate(Params v, const lbfgs_state<Params>& s, const array& first) const {
-    const auto at = [&](const Params& memory, int i) {
-      return map_floating([&](const array& m) { return squeeze(slice_in_dim(m, i, i + 1, 0), 0); }, memory);
+    const auto at = [&](const typename lbfgs_state<Params>::memory& memory, int i) {
+      return map_floating([&](const array&, const array& m) { return squeeze(slice_in_dim(m, i, i + 1, 0), 0); }, v,
+                          memory);
     };
     const auto weight = [&](int i) { return squeeze(slice_in_dim(s.weights, i, i + 1, 0), 0); };
     arrays products(memory_size, array());
