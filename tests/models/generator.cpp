@@ -81,6 +81,29 @@ TEST_CASE("a cache in bfloat16 gives nearly the same") {
   CHECK(a != b);
 }
 
+TEST_CASE("packed matrices give nearly the same, and the same bits with and without a cache") {
+  const models::decoder d = decoder_named("llama");
+  const tiny_model m("llama");
+  const auto plain = floats(models::generator(d, tk::cpu).next_logits(m.ids));
+  for (const tk::dtype type : {tk::i8, tk::i4}) {
+    const models::generator_options o{
+        .rules = {{.module_path = "blocks[*]", .weight_qtype = type, .tile_size = 16, .packed = true}}};
+    models::generator says(d, tk::cpu, o);
+    const auto found = floats(says.next_logits(m.ids));
+    double largest = 0, difference = 0;
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      largest = std::max(largest, std::abs(double{plain[i]}));
+      difference = std::max(difference, std::abs(double{plain[i]} - double{found[i]}));
+    }
+    CHECK(difference > 0);
+    CHECK(difference < (type == tk::i8 ? 0.03 : 0.4) * largest);
+    std::vector<std::int32_t> text = m.ids;
+    for (const std::int32_t id : says(m.ids, 6, {}, {}, go_on)) text.push_back(id);
+    CHECK(floats(says.next_logits(text)) == floats(models::generator(d, tk::cpu, o).next_logits(text)));
+  }
+  CHECK_THROWS_WITH(models::generator(d, tk::cpu, {.rules = {{.tile_size = 7, .packed = true}}}), contains("tile"));
+}
+
 TEST_CASE("texts that do not fit are refused") {
   const models::decoder d = decoder_named("gpt2");
   models::generator says(d, tk::cpu);

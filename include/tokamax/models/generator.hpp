@@ -3,12 +3,14 @@
 // umbrella: not tokamax.hpp (models that are read from files use it)
 #pragma once
 
-#include <tokamax/core/symbolic.hpp>       // symbolic
-#include <tokamax/models/decoder.hpp>      // decoder
-#include <tokamax/models/sampling.hpp>     // sample
-#include <tokamax/runtime/compiled.hpp>    // compiled
-#include <tokamax/runtime/device_put.hpp>  // device_put
-#include <tokamax/runtime/jit.hpp>         // jit
+#include <tokamax/core/symbolic.hpp>               // symbolic
+#include <tokamax/models/decoder.hpp>              // decoder
+#include <tokamax/models/sampling.hpp>             // sample
+#include <tokamax/quant/weight_only.hpp>           // weight_only
+#include <tokamax/runtime/compiled.hpp>            // compiled
+#include <tokamax/runtime/device_put.hpp>          // device_put
+#include <tokamax/runtime/jit.hpp>                 // jit
+#include <tokamax/transforms/rewrite/rewrite.hpp>  // rewrite
 
 namespace tokamax::models {
 
@@ -16,6 +18,7 @@ struct generator_options {
   std::int64_t context = 0;  ///< the most tokens of a text, with the new ones; 0: as many as the model has learned
   std::int64_t chunk = 128;  ///< the most tokens that one step takes in
   dtype cache_dtype = f32;
+  std::vector<quant::rule> rules = {};  ///< which matrices become integers, and how; see quant::weight_only
 };
 
 /// A decoder that says one token after the other. One program, traced at the first call, takes in prompts and says tokens; it changes
@@ -30,18 +33,28 @@ class generator {
     if (context_ < 1 || (model.config.learned_positions && context_ > most))
       throw error("generator: context", std::to_string(context_), "1 to " + std::to_string(most));
     if (chunk_ < 1) throw error("generator: chunk", std::to_string(chunk_), "1 or more");
-    run_ = [f = jit([](const decoder& m, const array& tokens, const decoder_cache& cache,
-                       const paged_batch& batch) { return m.step(tokens, cache, batch); },
-                    where)](const decoder& m, const array& tokens, decoder_cache&& cache, const paged_batch& batch) {
-      return f(m, symbolic(tokens), std::move(cache), batch);
-    };
+    config_ = model.config;
     const std::int64_t pages = (context_ + page - 1) / page;
     cache_ = device_put(model.empty_cache(pages, page, o.cache_dtype), where);
-    model_ = device_put(std::move(model), where);
     pages_ = iota(i32, {1, pages}, 1);
     pages_.materialize();
+    const auto step = [](const decoder& m, const array& tokens, const decoder_cache& cache, const paged_batch& batch) {
+      return m.step(tokens, cache, batch);
+    };
+    const auto on = [](auto program, auto weights) {
+      return [program, weights](const array& tokens, decoder_cache&& cache, const paged_batch& batch) {
+        return program(weights, symbolic(tokens), std::move(cache), batch);
+      };
+    };
+    if (o.rules.empty()) {
+      run_ = on(jit(step, where), device_put(std::move(model), where));
+    } else {
+      const auto small = rewrite(step, quant::weight_only{o.rules});
+      const array token = array::from<std::int32_t>({0});
+      run_ = on(jit(small, where), device_put(small.prepare(model, token, cache_, batch_of(0, 1)), where));
+    }
   }
-  const decoder& model() const { return model_; }
+  const decoder_config& config() const { return config_; }
   std::int64_t context() const { return context_; }
 
   /// The logits of the token after `tokens`, f32 [vocabulary] on the host.
@@ -50,9 +63,8 @@ class generator {
     if (tokens.empty() || static_cast<std::int64_t>(tokens.size()) > context_)
       throw error("generator: tokens", std::to_string(tokens.size()), "1 to " + std::to_string(context_));
     for (const std::int32_t id : tokens)
-      if (id < 0 || id >= model_.config.vocabulary)
-        throw error("generator: tokens", "id " + std::to_string(id),
-                    "0 to " + std::to_string(model_.config.vocabulary - 1));
+      if (id < 0 || id >= config_.vocabulary)
+        throw error("generator: tokens", "id " + std::to_string(id), "0 to " + std::to_string(config_.vocabulary - 1));
     const auto same = std::mismatch(cached_.begin(), cached_.end(), tokens.begin(), tokens.end()).first;
     const auto kept = std::min(static_cast<std::size_t>(same - cached_.begin()), tokens.size() - 1);
     cached_.resize(kept);
@@ -83,14 +95,19 @@ class generator {
  private:
   static constexpr std::int64_t page = 64;
 
+  // So many new tokens behind those that are in the cache.
+  paged_batch batch_of(std::size_t before, std::size_t count) const {
+    const auto all = static_cast<std::int32_t>(before + count), fresh = static_cast<std::int32_t>(count);
+    return {.kv_lens = array::from<std::int32_t>({all}),
+            .page_indices = pages_,
+            .cu_q_lens = array::from<std::int32_t>({0, fresh}),
+            .num_seqs = array::from<std::int32_t>({1})};
+  }
   array take_in(std::span<const std::int32_t> tokens) {
-    const auto count = static_cast<std::int32_t>(tokens.size()), before = static_cast<std::int32_t>(cached_.size());
-    const paged_batch batch{.kv_lens = array::from<std::int32_t>({before + count}),
-                            .page_indices = pages_,
-                            .cu_q_lens = array::from<std::int32_t>({0, count}),
-                            .num_seqs = array::from<std::int32_t>({1})};
+    const auto count = static_cast<std::int64_t>(tokens.size());
     try {
-      decoder_step y = run_(model_, array::from<std::int32_t>(tokens, {count}), std::move(cache_), batch);
+      decoder_step y =
+          run_(array::from<std::int32_t>(tokens, {count}), std::move(cache_), batch_of(cached_.size(), tokens.size()));
       cache_ = std::move(y.cache);
       cached_.insert(cached_.end(), tokens.begin(), tokens.end());
       return y.logits;
@@ -100,9 +117,9 @@ class generator {
     }
   }
 
-  decoder model_;
+  decoder_config config_;
   decoder_cache cache_;
-  compiled<decoder_step(const decoder&, const array&, decoder_cache&&, const paged_batch&)> run_;
+  compiled<decoder_step(const array&, decoder_cache&&, const paged_batch&)> run_;  // with the weights
   std::vector<std::int32_t> cached_;  // the tokens whose keys and values are in the cache
   std::int64_t context_ = 0, chunk_ = 0;
   array pages_;
