@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 
-set(longest_readme 192)  # lines
+set(longest_readme 180)  # lines
 set(fewest_blocks 4)     # in README.md
 
 set(count 0)
