@@ -16,7 +16,7 @@ using labels = tk::tensor<tk::i32, count>;
 
 struct network {
   nn::linear features{2, 32};
-  std::array<nn::linear, 2> layers{nn::linear{32, 32}, nn::linear{32, 32}};
+  std::array<nn::linear, 2> layers = nn::copies<2>(nn::linear{32, 32});
   nn::linear head{32, 2};
   constexpr tk::array operator()(const tk::array& x) const {
     tk::array h = tk::tanh(features(x));

@@ -5,6 +5,7 @@
 //   nn/attention_masks.hpp           masks of attention as booleans.
 //   nn/cache.hpp                     an array that a layer remembers from call to call, such as the keys of tokens that it has seen.
 //   nn/capture.hpp                   what layers of a model return, beside the result of a function that calls them.
+//   nn/copies.hpp                    equal layers in a row.
 //   nn/dropout.hpp                   zero random elements while training.
 //   nn/einsum.hpp                    a layer that multiplies by a kernel as an equation says.
 //   nn/embed.hpp                     a learned vector for each of a number of ids.
@@ -50,6 +51,7 @@
 #include <tokamax/nn/attention_masks.hpp>
 #include <tokamax/nn/cache.hpp>
 #include <tokamax/nn/capture.hpp>
+#include <tokamax/nn/copies.hpp>
 #include <tokamax/nn/dropout.hpp>
 #include <tokamax/nn/einsum.hpp>
 #include <tokamax/nn/embed.hpp>

@@ -57,6 +57,7 @@
 //   lax.hpp                               all of lax.
 //   models/gpt.hpp                        a decoder-only transformer, with its size fixed in its type or chosen at run time.
 //   nn/attention.hpp                      multi-head self-attention with learned projections.
+//   nn/copies.hpp                         equal layers in a row.
 //   nn/dropout.hpp                        zero random elements while training.
 //   nn/embed.hpp                          a learned vector for each of a number of ids.
 //   nn/init.hpp                           give the parameters of a model their first values.
@@ -248,6 +249,7 @@
 #include <tokamax/lax.hpp>
 #include <tokamax/models/gpt.hpp>
 #include <tokamax/nn/attention.hpp>
+#include <tokamax/nn/copies.hpp>
 #include <tokamax/nn/dropout.hpp>
 #include <tokamax/nn/embed.hpp>
 #include <tokamax/nn/init.hpp>

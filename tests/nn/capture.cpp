@@ -14,7 +14,7 @@ using tk::array;
 
 namespace capture_test {  // with a name, for clang
 struct network {
-  std::array<nn::mlp, 2> blocks{nn::mlp{4, 8}, nn::mlp{4, 8}};
+  std::array<nn::mlp, 2> blocks = nn::copies<2>(nn::mlp{4, 8});
   nn::layer_norm norm{4};
   array operator()(const array& x) const {
     array h = x;

@@ -53,7 +53,7 @@ double distance(const auto& a, const auto& b) {
   return most;
 }
 struct layers {
-  std::array<tk::nn::mlp, 2> blocks{tk::nn::mlp{8, 16}, tk::nn::mlp{8, 16}};
+  std::array<tk::nn::mlp, 2> blocks = tk::nn::copies<2>(tk::nn::mlp{8, 16});
   tk::nn::embed table{20, 8};
   tk::nn::batch_norm norm{8};
   constexpr array operator()(const array& x) const { return table.logits(blocks[1](blocks[0](table(x)))); }

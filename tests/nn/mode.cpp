@@ -21,7 +21,7 @@ struct block {
 struct model {
   nn::mode own = nn::mode::training;
   block first;
-  std::vector<block> blocks{block{}, block{}};
+  std::vector<block> blocks = std::vector<block>(2);
   std::optional<block> head = block{}, none;
   std::map<std::string, block> named{{"a", block{}}};
   std::variant<int, block> either = block{};

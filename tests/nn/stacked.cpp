@@ -26,7 +26,7 @@ struct looped {
   constexpr array operator()(const array& x) const { return head(blocks(x)); }
 };
 struct unrolled {
-  std::array<block, depth> blocks{block{16, 2}, block{16, 2}, block{16, 2}};
+  std::array<block, depth> blocks = tk::nn::copies<depth>(block{16, 2});
   nn::linear head{16, 1};
   constexpr array operator()(const array& x) const {
     array h = x;

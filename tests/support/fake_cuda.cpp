@@ -139,7 +139,15 @@ void fake_cuda::drain() {
 void fake_cuda::queue::add(std::function<int()> work) {
   if (graph* const g = recorded_here()) return g->work.push_back(std::move(work));
   const std::lock_guard lock(mutex);
-  waiting.push_back(std::move(work));
+  if (const int most = get().now.delay) {  // is read here, because tests change `now` in the thread that adds work
+    random = random * 1664525u + 1013904223u;
+    waiting.push_back([work = std::move(work), wait = (random >> 8) % static_cast<unsigned>(most)] {
+      std::this_thread::sleep_for(std::chrono::microseconds(wait));
+      return work();
+    });
+  } else {
+    waiting.push_back(std::move(work));
+  }
   changed.notify_all();
 }
 fake_cuda::graph* fake_cuda::queue::recorded_here() {
@@ -161,10 +169,6 @@ void fake_cuda::queue::work() {
     waiting.pop_front();
     busy = true;
     lock.unlock();
-    if (const int most = get().now.delay) {
-      random = random * 1664525u + 1013904223u;
-      std::this_thread::sleep_for(std::chrono::microseconds((random >> 8) % static_cast<unsigned>(most)));
-    }
     const int found = next();
     lock.lock();
     int none = 0;
@@ -473,11 +477,12 @@ void fill_graph_functions(driver& d) {
     fake_cuda::graph* const recorded = std::exchange(q.recording, nullptr);
     if (!recorded) return fake_cuda::unknown;
     if (!recorded->is_body) capturing = nullptr;
-    if (result == 0 && !recorded->is_void)
+    const int found = result == 0 && recorded->is_void ? fake_cuda::capture_is_void : result;
+    if (found == 0)
       *made = fake_cuda::handle_of(*recorded);
     else if (!recorded->is_body)
-      recorded->self.reset();
-    return result == 0 && recorded->is_void ? fake_cuda::capture_is_void : result;
+      recorded->self.reset();  // the graph is destroyed
+    return found;
   };
   d.instantiate = [](executable_graph* made, launch_graph g, unsigned long long) {
     return call("cuGraphInstantiateWithFlags",

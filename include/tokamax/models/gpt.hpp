@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tokamax/nn/attention.hpp>         // attention
+#include <tokamax/nn/copies.hpp>            // copies
 #include <tokamax/nn/embed.hpp>             // embed
 #include <tokamax/nn/mlp.hpp>               // mlp
 #include <tokamax/nn/norms/layer_norm.hpp>  // layer_norm
@@ -45,12 +46,6 @@ constexpr array gpt_logits(const auto& model, const array& ids, source_line l) {
 constexpr nn::embed small_embed(int count, int width) {
   return {.count = count, .width = width, .table_init = nn::initializers::normal<0.02>};
 }
-template <int... Index>
-constexpr std::array<gpt_block, sizeof...(Index)> equal_blocks(const gpt_config& c,
-                                                               std::integer_sequence<int, Index...>) {
-  const gpt_block block{c.width, c.heads};
-  return {(static_cast<void>(Index), block)...};
-}
 }  // namespace detail
 
 /// A GPT whose size is part of its type, so that `jit` traces it while compiling: `fixed_gpt<{.layers = 12}>`.
@@ -58,7 +53,7 @@ template <gpt_config C>
 struct fixed_gpt {
   nn::embed token = detail::small_embed(C.vocabulary, C.width), position = detail::small_embed(C.context, C.width);
   std::array<gpt_block, static_cast<std::size_t>(C.layers)> blocks =
-      detail::equal_blocks(C, std::make_integer_sequence<int, C.layers>{});
+      nn::copies<static_cast<std::size_t>(C.layers)>(gpt_block{C.width, C.heads});
   nn::layer_norm norm{C.width};
 
   /// shapes  ids i32 [B, T], T at most the context -> logits [B, T, vocabulary]

@@ -167,7 +167,9 @@ TEST_CASE("each product of a GPT's step is recorded with the path of its layer, 
 
 TEST_CASE("a shape that does not fit is refused with the path of the layer, and the line") {
   struct wrong {
-    std::vector<tk::nn::linear> layers{{3, 4}, {5, 2}};
+    std::vector<tk::nn::linear> layers = [] {  // g++ 13 fails on a list as the default of a field
+      return std::vector<tk::nn::linear>{{3, 4}, {5, 2}};
+    }();
     array operator()(array x) const {
       for (const tk::nn::linear& l : layers) x = l(x);
       return x;
