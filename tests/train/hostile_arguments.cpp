@@ -13,14 +13,19 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/memory_limit.hpp"
 
 namespace tk = tokamax;
 using tk::array;
 using tk::shape;
 
+// As without sanitizers.
 #if defined(__SANITIZE_ADDRESS__)
 extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }  // as without sanitizers
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=65536"; }
+#elif defined(__SANITIZE_THREAD__)
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=65536"; }
 #endif
 
 namespace {
@@ -39,6 +44,7 @@ std::string described(const shape& s) { return std::string((tk::message() << s).
 struct tally {
   int calls = 0;
   std::vector<std::string> wrong;
+  tk::test::memory_limit limit{std::size_t{16} << 30};  ///< some machines promise terabytes, and end who uses them
 
   /// `call` gives `expected`, or is refused by name if nothing is expected.
   template <class Call>

@@ -5,17 +5,16 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <fstream>
 #include <new>
 #include <thread>
 #include <vector>
 
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/memory_limit.hpp"
 
 namespace tk = tokamax;
 using tk::array;
@@ -218,17 +217,6 @@ int status_of_child(Work work) {
   return status;
 }
 #endif
-#if defined(TOKAMAX_TEST_LIMITS)
-/// Lets this process have `more` bytes of addresses above those it has.
-void limit_memory(std::size_t more) {
-  std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  rlimit l{};
-  getrlimit(RLIMIT_AS, &l);
-  l.rlim_cur = more == 0 ? l.rlim_max : pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + more;
-  setrlimit(RLIMIT_AS, &l);
-}
-#endif
 }  // namespace
 
 #if defined(TOKAMAX_TEST_LIMITS)
@@ -242,16 +230,15 @@ TEST_CASE("a program with dynamic extents works again after it has found no memo
     return status_of_child([&] {
       const auto before = f(m, few);
       tk::buffer_pool::instance().trim();
-      limit_memory(std::size_t{4} << 20);
       int thrown = 0;
       for (int i = 0; i < 3; ++i) {
+        const tk::test::memory_limit limit(std::size_t{4} << 20);
         try {
           f(m, many);
         } catch (const tk::error& e) {
           thrown += e.kind == tk::error_kind::resource && e.subject.starts_with("memory of ");
         }
       }
-      limit_memory(0);
       const auto [loss, grads] = f(m, many);
       if (thrown != 3) return 1;
       if (!(loss.item() > 0)) return 2;
