@@ -11,9 +11,11 @@
 namespace sys = tokamax::systolic_backend;
 
 TEST_CASE("all blocks that fit, in less than a second", "[systolic]") {
-  const std::clock_t begin = std::clock();  // of this program, whatever else runs
+  [[maybe_unused]] const std::clock_t begin = std::clock();  // of this program, whatever else runs
   const auto all = sys::sweep_blocks(sys::v5e, {4096, 4096, 4096});
+#if !defined(__SANITIZE_THREAD__)  // under which a call takes some ten times as long
   CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 1);
+#endif
   CHECK(all.size() > 150);
   const sys::swept& best = sys::fastest(all);
   CHECK(best.utilisation > 0.9);
