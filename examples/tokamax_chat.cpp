@@ -24,7 +24,7 @@ struct settings {
   std::string device = "cpu";
   std::int64_t max_tokens = 512, context = 2048, threads = 0;
   tk::models::sampling how;
-  std::string weights;
+  std::string weights = "file";
   bool bf16 = false, plain = false, times = false;
 };
 
@@ -45,8 +45,11 @@ void declare_options(CLI::App& app, settings& s) {
   app.add_option("--device", s.device, "where it runs: cpu, cuda, or cuda:N")->capture_default_str();
   app.add_option("--threads", s.threads, "threads; 0 takes all")->capture_default_str();
   app.add_flag("--bf16", s.bf16, "weights and cache in bfloat16, which halves their memory");
-  app.add_option("--weights", s.weights, "int8 or int4: matrices become integers, of which 32 share a scale")
-      ->check(CLI::IsMember({"int8", "int4"}));
+  app.add_option(
+         "--weights", s.weights,
+         "matrices as the file has them, also in few bits; as floats; or as integers, of which 32 share a scale")
+      ->check(CLI::IsMember({"file", "float", "int8", "int4"}))
+      ->capture_default_str();
   app.add_flag("--plain", s.plain, "continue the text, without a chat template");
   app.add_flag("--times", s.times, "say how long it took");
 }
@@ -61,9 +64,10 @@ tk::text::tokenizer tokenizer_of(const std::filesystem::path& model) {
 // Four bits are for the layers; the vocabulary keeps eight.
 std::vector<tk::quant::rule> rules_of(const settings& s) {
   std::vector<tk::quant::rule> rules;
-  if (s.weights == "int4")
-    rules.push_back({.module_path = "blocks[*]", .weight_qtype = tk::u4, .tile_size = 32, .packed = true});
-  if (!s.weights.empty()) rules.push_back({.weight_qtype = tk::i8, .tile_size = 32, .packed = true});
+  tk::quant::rule r{.weight_qtype = tk::i8, .tile_size = 32, .packed = true, .scale_dtype = tk::f16};
+  if (s.weights == "int8" || s.weights == "int4") rules.push_back(r);
+  r.module_path = "blocks[*]", r.weight_qtype = tk::u4;
+  if (s.weights == "int4") rules.insert(rules.begin(), r);
   return rules;
 }
 
@@ -72,10 +76,14 @@ class chat {
   explicit chat(const settings& s)
       : settings_(s),
         tokenizer_(tokenizer_of(s.model)),
-        pretrained_(tk::models::from_pretrained(s.model, {.dtype = s.bf16 ? tk::bf16 : tk::f32})),
+        pretrained_(tk::models::from_pretrained(s.model,
+                                                {.dtype = s.bf16 ? tk::bf16 : tk::f32, .packed = s.weights == "file"})),
         context_(std::min<std::int64_t>(s.context, pretrained_.model.config.context)),
         says_(std::move(pretrained_.model), tk::any_device(tk::train::device_named(s.device, "--device")),
-              {.context = context_, .cache_dtype = s.bf16 ? tk::bf16 : tk::f32, .rules = rules_of(s)}) {
+              {.context = context_,
+               .cache_dtype = s.bf16 ? tk::bf16 : tk::f32,
+               .rules = rules_of(s),
+               .packed = std::move(pretrained_.packed)}) {
     if (!s.plain) template_ = tk::text::chat_template::from_file(s.model);
     if (s.system) messages_.push_back({"system", *s.system});
   }

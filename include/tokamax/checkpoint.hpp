@@ -10,7 +10,7 @@
 //
 //   checkpoint/background.hpp          one job at a time on another thread, whose error reaches the next caller.
 //   checkpoint/crc32c.hpp              the Castagnoli checksum.
-//   checkpoint/ggml_blocks.hpp         numbers as ggml stores them, in blocks of few bits with their scales, as floats.
+//   checkpoint/ggml_blocks.hpp         numbers as ggml stores them, in blocks of few bits with their scales.
 //   checkpoint/items.hpp               things of several kinds under names of their own, saved in one step.
 //   checkpoint/json.hpp                JSON that anybody may have written, read strictly and within bounds.
 //   checkpoint/json_record.hpp         a JSON record of a file, read field by field, such as the config.json of a model.

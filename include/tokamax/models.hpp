@@ -18,6 +18,7 @@
 //   models/gguf_decoder.hpp      the config and the tensors of a decoder in a GGUF file, by the names of other files.
 //   models/gguf_file.hpp         a GGUF file with its tensors.
 //   models/gpt.hpp               a decoder-only transformer, with its size fixed in its type or chosen at run time.
+//   models/panel_codes.hpp       rows of blocks of ggml as columns of packed weights.
 //   models/sampling.hpp          the next token, by the logits of a model.
 //   models/tensor_source.hpp     the tensors of a model's file or folder, by name.
 //   models/weight_names.hpp      where the arrays of a decoder are among the tensors of a file, both ways.
@@ -40,6 +41,7 @@
 #include <tokamax/models/gguf_decoder.hpp>
 #include <tokamax/models/gguf_file.hpp>
 #include <tokamax/models/gpt.hpp>
+#include <tokamax/models/panel_codes.hpp>
 #include <tokamax/models/sampling.hpp>
 #include <tokamax/models/tensor_source.hpp>
 #include <tokamax/models/weight_names.hpp>

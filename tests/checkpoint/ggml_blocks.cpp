@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/ggml_bytes.hpp"
 
 namespace tk = tokamax;
 using namespace tokamax::checkpoint;
@@ -37,6 +38,29 @@ TEST_CASE("blocks of all formats are those of ggml") {
     }
   }
   CHECK(names.size() == 8);
+}
+
+TEST_CASE("codes with their scales are the elements, rounded once") {
+  int with_codes = 0;
+  for (const ggml_format& f : ggml_formats) {
+    CAPTURE(f.name);
+    if (f.codes.bits == 0) continue;
+    ++with_codes;
+    const std::string bytes = tk::test::ggml_bytes(f, 1, f.number);
+    const auto* const from = reinterpret_cast<const std::byte*>(bytes.data());
+    std::vector<float> floats(static_cast<std::size_t>(f.elements));
+    f.read(from, floats.data());
+    ggml_block block;
+    f.codes.read(from, block);
+    for (std::int64_t i = 0; i < f.elements; ++i) {
+      const auto g = static_cast<std::size_t>(i / f.codes.group);
+      const double code = block.code[i], offset = f.codes.has_offset ? double{block.offset[g]} : 0.0;
+      CHECK(floats[static_cast<std::size_t>(i)] == static_cast<float>(code * double{block.scale[g]} + offset));
+      if (f.codes.bits == 4) CHECK((f.codes.has_offset ? code >= 0 && code < 16 : code >= -8 && code < 8));
+      if (f.codes.half) CHECK(static_cast<float>(tk::float16(block.scale[g])) == block.scale[g]);
+    }
+  }
+  CHECK(with_codes == 8);
 }
 
 TEST_CASE("plain numbers are blocks of one, and other formats are not known") {

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/models/from_pretrained.hpp>
+#include <tokamax/models/generator.hpp>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/error_of.hpp"
+#include "support/ggml_bytes.hpp"
 #include "support/gguf_writer.hpp"
 #include "support/tiny_models.hpp"
 
@@ -88,9 +90,13 @@ const std::vector<std::vector<std::pair<std::string, std::string>>> parts_of_nam
      {"mlp.c_fc", "ffn_up"},
      {"mlp.c_proj", "ffn_down"}}};
 
-/// A model as a GGUF file, with what `change` adds.
-template <class Change>
-tk::test::gguf_writer gguf_of(const tiny_model& m, const gguf_form& form, const Change& change) {
+const auto in_floats = [](tk::test::gguf_writer& file, const std::string& tensor, const tk::array& x) {
+  file.tensor(tensor, x);
+};
+/// A model as a GGUF file, with what `change` adds; `put` writes the tensors.
+template <class Change, class Put = decltype(in_floats)>
+tk::test::gguf_writer gguf_of(const tiny_model& m, const gguf_form& form, const Change& change,
+                              const Put& put = in_floats) {
   tk::test::gguf_writer file;
   const std::string of = form.architecture + ".";
   file.text("general.architecture", form.architecture);
@@ -130,7 +136,7 @@ tk::test::gguf_writer gguf_of(const tiny_model& m, const gguf_form& form, const 
     }
     if (form.plus_one && name.find("norm") != std::string::npos) x = x + 1.0f;
     if (name.find(".c_") != std::string::npos && x.rank() == 2) x = tk::transpose(x);
-    file.tensor(own, x);
+    put(file, own, x);
   }
   change(file);
   return file;
@@ -197,6 +203,44 @@ TEST_CASE("a GGUF file of Llama, which pairs features, is the same model") {
   CHECK(b.end_tokens == std::vector<std::int32_t>{2});
   models::save_pretrained(folder.path / "again", b);
   CHECK(same(models::from_pretrained(folder.path / "again").model, a.model));
+}
+
+TEST_CASE("matrices of codes stay codes, and give the bits of the floats that they stand for") {
+  const temporary_folder folder;
+  for (const gguf_form& form : {llama_form, gguf_form{"qwen3", "qwen3"}, gguf_form{"phi3", "phi3"}})
+    for (const char* const name : {"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"}) {
+      CAPTURE(form.model, name);
+      const auto* const format = std::ranges::find_if(tk::checkpoint::ggml_formats,
+                                                      [&](const auto& f) { return f.name == std::string(name); });
+      const tiny_model m(form.model);
+      unsigned seed = 0;
+      gguf_of(
+          m, form, [](auto&) {},
+          [&](tk::test::gguf_writer& file, const std::string& tensor, const tk::array& x) {
+            if (x.rank() != 2 || x.extent(1) != 32) return file.tensor(tensor, x);
+            file.tensor(tensor, x.shape(), format->number, tk::test::ggml_bytes(*format, x.extent(0), ++seed));
+          })
+          .write(folder.path / "m.gguf");
+      const models::pretrained floats = models::from_pretrained(folder.path / "m.gguf"),
+                               codes = models::from_pretrained(folder.path / "m.gguf", {.packed = true});
+      CHECK(floats.packed.empty());
+      const std::size_t of_layer = form.model == "qwen3" ? 5 : 6;  // rows of 48 are no blocks of 32
+      CHECK(codes.packed.size() == (floats.model.config.tied ? 1u : 2u) + of_layer * floats.model.blocks.size());
+      CHECK(codes.packed.contains("token.table"));
+      CHECK(!codes.model.token.table.is_concrete());
+      const auto logits = [&](models::generator says) {
+        std::vector<float> all;
+        for (std::size_t n = 1; n <= m.ids.size(); n += 3) {
+          const tk::array one = says.next_logits(std::span(m.ids).first(n));
+          all.insert(all.end(), one.values<float>().begin(), one.values<float>().end());
+        }
+        return all;
+      };
+      CHECK(logits(models::generator(codes.model, tk::cpu, {.packed = codes.packed})) ==
+            logits(models::generator(floats.model, tk::cpu)));
+      CHECK_THROWS_WITH(models::generator(codes.model, tk::cpu, {.rules = {{}}, .packed = codes.packed}),
+                        contains("generator: rules"));
+    }
 }
 
 TEST_CASE("GGUF files that say what is not known are refused") {

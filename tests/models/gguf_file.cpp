@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/ggml_bytes.hpp"
 #include "support/gguf_writer.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -35,6 +36,47 @@ TEST_CASE("tensors have the shapes of arrays and the values of their blocks") {
   CHECK(file.read("c", tk::f32).item() == 1);
   CHECK(file.read("d", tk::f32).shape() == tk::shape{0, 32});
   CHECK_THROWS_WITH(file.read("e", tk::f32), contains("gguf: tensor e: found nothing") && contains("m.gguf"));
+}
+
+TEST_CASE("rows of codes become columns of packed weights of the same numbers, bit by bit") {
+  const temporary_folder folder;
+  tk::test::gguf_writer w;
+  std::vector<std::string> names;
+  for (const auto& f : tk::checkpoint::ggml_formats) {
+    const std::int64_t rows = 130, terms = 3 * f.elements;
+    if (f.codes.bits == 0) continue;
+    names.push_back(f.name);
+    w.tensor(f.name, {rows, terms}, f.number, tk::test::ggml_bytes(f, rows * 3, f.number));
+  }
+  w.tensor("floats", tk::array::from<float>({1, 2}, {1, 2}));
+  w.tensor("flat", {32}, 8, tk::test::ggml_bytes(*tk::checkpoint::ggml_format_of(8), 1, 1));
+  w.write(folder.path / "m.gguf");
+  const gguf_file file(folder.path / "m.gguf");
+  CHECK(!file.has_codes("floats"));
+  CHECK(!file.has_codes("flat"));
+  CHECK(!file.has_codes("none"));
+  std::vector<std::int64_t> all, some{129, 3, 4, 5, 70, 0};
+  for (std::int64_t i = 0; i < 130; ++i) all.push_back(i);
+  for (std::int64_t i = 0; i < 70; ++i) some.push_back(i % 7 == 3 ? 2 : i);
+  for (const std::string& name : names)
+    for (const auto& rows : {all, some, std::vector<std::int64_t>{7}, std::vector<std::int64_t>{}}) {
+      CAPTURE(name, rows.size());
+      REQUIRE(file.has_codes(name));
+      const tk::packed_weights p = file.read_packed(name, rows);
+      const tk::array table = file.read(name, tk::f32), numbers = tk::unpack(p);
+      const std::int64_t n = p.columns, k = table.extent(1);
+      REQUIRE(numbers.shape() == tk::shape{1, k, static_cast<std::int64_t>(rows.size())});
+      bool same = true;
+      for (std::int64_t c = 0; c < n; ++c)
+        for (std::int64_t i = 0; i < k; ++i)
+          same = same &&
+                 std::bit_cast<std::uint32_t>(numbers.values<float>()[static_cast<std::size_t>(i * n + c)]) ==
+                     std::bit_cast<std::uint32_t>(
+                         table.values<float>()[static_cast<std::size_t>(rows[static_cast<std::size_t>(c)] * k + i)]);
+      CHECK(same);
+      CHECK(p.scale.dtype() == (name.ends_with("_K") ? tk::f32 : tk::f16));
+    }
+  CHECK(names.size() == 8);
 }
 
 TEST_CASE(

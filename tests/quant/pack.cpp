@@ -72,8 +72,21 @@ TEST_CASE("floats are rounded to the nearest number of a format") {
     CHECK(tk::max(tk::abs(unpack(tk::quant::pack(tk::zeros({16, 3}), {b.format, 8})))).item<float>() == 0);
 }
 
+TEST_CASE("scales of f16 are the rounded ones of f32") {
+  const array w = noise({64, 70}, 1);
+  for (const auto f : {packed_format::int_8, packed_format::int_4, packed_format::uint_4, packed_format::nf4}) {
+    const auto wide = tk::quant::pack(w, {f, 32}), small = tk::quant::pack(w, {f, 32, tk::f16});
+    CHECK(small.scale.dtype() == tk::f16);
+    CHECK(values(astype(small.scale, tk::f32)) == values(astype(astype(wide.scale, tk::f16), tk::f32)));
+    CHECK(small.has_offset() == wide.has_offset());
+    if (wide.has_offset()) CHECK(small.offset.dtype() == tk::f16);
+    CHECK(tk::test::distance(unpack(small), unpack(wide)) < 2e-3);
+  }
+}
+
 TEST_CASE("pack says what is wrong") {
   const array w = noise({48, 6}, 1);
+  CHECK_THROWS_WITH(tk::quant::pack(w, {packed_format::int_4, 0, tk::bf16}), contains("pack: scale_dtype: found bf16"));
   CHECK_THROWS_WITH(tk::quant::pack(w, {packed_format::int_4, 7}), contains("pack: group"));
   CHECK_THROWS_WITH(tk::quant::pack(w, {packed_format::int_4, 12}), contains("pack: group"));
   CHECK_THROWS_WITH(tk::quant::pack(w, {packed_format::int_4, -16}), contains("pack: group"));

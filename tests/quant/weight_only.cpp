@@ -101,6 +101,10 @@ TEST_CASE("packed matrices are read where rules say so, by models that know noth
     const auto packed = small.prepare(f, ids);
     CHECK(packed.leaves.at("blocks[1].up.kernel.codes").shape() == tk::shape{1, 1, type == tk::i8 ? 32 : 4, 64});
     CHECK(packed.leaves.at("blocks[1].down.kernel.scale").shape() == tk::shape{1, 1, 4, 64});
+    CHECK(packed.leaves.at("blocks[1].down.kernel.scale").dtype() == tk::f32);
+    const tk::quant::rule halves{.weight_qtype = type, .tile_size = 16, .packed = true, .scale_dtype = tk::f16};
+    const auto with_halves = tk::rewrite(forward, tk::quant::weight_only{{halves}}).prepare(f, ids);
+    CHECK(with_halves.leaves.at("blocks[1].down.kernel.scale").dtype() == tk::f16);
     CHECK(packed.leaves.count("blocks[0].up.kernel.offset") == (type == tk::u4 ? 1 : 0));
     CHECK(packed.leaves.count("table.table") == 1);        // rows are looked up
     CHECK(packed.leaves.count("table.table.codes") == 1);  // and contracted along its last axis
@@ -115,6 +119,33 @@ TEST_CASE("packed matrices are read where rules say so, by models that know noth
   CHECK_THROWS_WITH(
       tk::rewrite(forward, tk::quant::weight_only{{{.weight_qtype = tk::u8, .packed = true}}}).prepare(f, ids),
       contains("pack: dtype"));
+}
+
+TEST_CASE("matrices that are packed already take the place of leaves, which need no values then") {
+  const network f = tk::init(network{}, tk::random::key(1));
+  const auto packed = [](const array& matrix) {
+    return tk::quant::pack(matrix, {tk::packed_format::int_4, 16, tk::f16});
+  };
+  tk::quant::packed_leaves given{{"table.table", {packed(tk::transpose(f.table.table)), true}}};
+  network floats = f, empty = f;
+  const auto as_floats = [](const tk::packed_weights& w) { return tk::reshape(unpack(w), {w.rows, w.columns}); };
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::string path = "blocks[" + std::to_string(i) + "].down.kernel";
+    given[path].weights = packed(f.blocks[i].down.kernel);
+    floats.blocks[i].down.kernel = as_floats(given[path].weights);
+    empty.blocks[i].down.kernel = array(f.blocks[i].down.kernel.type());
+  }
+  floats.table.table = tk::transpose(as_floats(given["table.table"].weights));
+  empty.table.table = array(f.table.table.type());
+  const auto small = tk::rewrite(forward, tk::quant::weight_only{{}, given});
+  const auto model = tk::quant::with_packed(empty, given);
+  CHECK(model.leaves.size() == 6 + 3 * 2);
+  CHECK(values(tk::jit(small, tk::cpu)(model, ids)) == values(tk::jit(forward, tk::cpu)(floats, ids)));
+  CHECK(values(small(model, ids)) == values(forward(floats, ids)));
+  // a leaf that is used otherwise than it is packed has no value
+  given["table.table"].by_rows = false;
+  CHECK_THROWS_WITH(tk::rewrite(forward, tk::quant::weight_only{{}, given})(tk::quant::with_packed(empty, given), ids),
+                    contains("rewrite: leaf") && contains("table.table"));
 }
 
 TEST_CASE("scales have gradients, and packed weights are saved and restored") {

@@ -19,7 +19,9 @@ inline constexpr decoder_family decoder_families[] = {llama,  mistral, qwen2, qw
                                                       gemma3, phi3,    gpt2,  olmo,  olmo2, olmo3};
 
 struct pretrained_options {
-  tokamax::dtype dtype = f32;                 ///< of the weights: f32 or bf16, whatever the file has
+  tokamax::dtype dtype = f32;  ///< of the weights: f32 or bf16, whatever the file has
+  bool packed =
+      false;  ///< do matrices that a GGUF file has in 4 to 8 bits stay as they are? They are in pretrained::packed
   std::vector<decoder_family> families = {};  ///< of the user, which are looked through before those of the library
 };
 
@@ -29,6 +31,7 @@ struct pretrained {
   checkpoint::json_record config;        ///< config.json
   std::vector<std::int32_t> end_tokens;  ///< which end what the model says
   decoder_family family;
+  quant::packed_leaves packed = {};  ///< matrices without values in `model`; see generator_options::packed
 };
 
 namespace detail {
@@ -103,7 +106,7 @@ inline pretrained from_gguf(const std::filesystem::path& path, const pretrained_
     ignored.insert(factors->first);
   }
   const bool joined = result.model.config.gated && !from.shapes.contains("blk.0.ffn_gate.weight");
-  read_weights(result.model, from, gguf_names(*family, joined), ignored, o.dtype);
+  read_weights(result.model, from, gguf_names(*family, joined), ignored, o.dtype, o.packed ? &result.packed : nullptr);
   for (const char* token : {"eos", "eot"})
     if (const std::string id = std::string("tokenizer.ggml.") + token + "_token_id"; file->has(id))
       result.end_tokens.push_back(gguf_integer(*file, id));
@@ -139,7 +142,8 @@ inline pretrained from_folder(const std::filesystem::path& path, const pretraine
 
 }  // namespace detail
 
-/// Reads a language model: a GGUF file, or a folder with config.json and safetensors files. Tensors that are packed become `dtype`.
+/// Reads a language model: a GGUF file, or a folder with config.json and safetensors files. Tensors of few bits become `dtype`, or
+/// stay as they are where `packed` asks for it.
 ///
 /// errors  tokamax::error of the kind `file` that names the file and what is wrong in it: an architecture that is not known, numbers
 ///         that contradict each other, a tensor that is missing, has another shape, or has no place. Sizes are compared with the

@@ -19,6 +19,7 @@ struct generator_options {
   std::int64_t chunk = 128;  ///< the most tokens that one step takes in
   dtype cache_dtype = f32;
   std::vector<quant::rule> rules = {};  ///< which matrices become integers, and how; see quant::weight_only
+  quant::packed_leaves packed = {};  ///< those that are packed already, as `pretrained::packed` has them; without rules
 };
 
 /// A decoder that says one token after the other. One program, traced at the first call, takes in prompts and says tokens; it changes
@@ -26,7 +27,7 @@ struct generator_options {
 /// The tokens are those that the decoder gives without a cache, bit by bit.
 class generator {
  public:
-  /// errors  "generator: context", "generator: chunk"
+  /// errors  "generator: context", "generator: chunk", "generator: rules"
   explicit generator(decoder model, any_device where, const generator_options& o = {}) : chunk_(o.chunk) {
     const std::int64_t most = model.config.context;
     context_ = o.context == 0 ? most : o.context;
@@ -46,7 +47,11 @@ class generator {
         return program(weights, symbolic(tokens), std::move(cache), batch);
       };
     };
-    if (o.rules.empty()) {
+    if (!o.packed.empty()) {
+      if (!o.rules.empty()) throw error("generator: rules", "rules beside packed matrices", "one of them");
+      run_ = on(jit(rewrite(step, quant::weight_only{{}, o.packed}), where),
+                device_put(quant::with_packed(model, o.packed), where));
+    } else if (o.rules.empty()) {
       run_ = on(jit(step, where), device_put(std::move(model), where));
     } else {
       const auto small = rewrite(step, quant::weight_only{o.rules});

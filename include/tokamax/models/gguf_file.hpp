@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/checkpoint/ggml_blocks.hpp>  // ggml_format
+#include <tokamax/models/panel_codes.hpp>      // panel_codes
 #include <tokamax/models/tensor_source.hpp>    // tensor_source
 #include <tokamax/text/gguf.hpp>               // gguf_metadata
 
@@ -67,6 +68,32 @@ class gguf_file : public text::gguf_metadata {
     return result;
   }
 
+  /// Has this tensor rows of codes, which `read_packed` reads?
+  bool has_codes(const std::string& name) const {
+    const auto found = tensors_.find(name);
+    return found != tensors_.end() && found->second.format->codes.bits != 0 && found->second.shape.rank() == 2;
+  }
+  /// Rows of a tensor [N, K] of codes as the columns of packed weights [K, rows], which stand for the numbers of `read`, bit by
+  /// bit. It takes no more memory than its result and 64 rows.
+  packed_weights read_packed(const std::string& name, std::span<const std::int64_t> rows) const {
+    const tensor& t = tensors_.at(name);
+    detail::panel_codes panels(*t.format, t.shape[1], static_cast<std::int64_t>(rows.size()));
+    const std::int64_t bytes = t.shape[1] / t.format->elements * t.format->bytes;
+    std::vector<std::byte> some(static_cast<std::size_t>(bytes * panels.columns));
+    for (std::size_t first = 0; first < rows.size();) {
+      std::size_t count = 1;  // rows of one panel that lie one behind the other are read together
+      while ((first + count) % panels.columns != 0 && first + count < rows.size() &&
+             rows[first + count] == rows[first] + static_cast<std::int64_t>(count))
+        ++count;
+      const std::span<std::byte> read(some.data(), count * static_cast<std::size_t>(bytes));
+      file().read(t.begin + static_cast<std::uint64_t>(rows[first] * bytes), read);
+      for (std::size_t i = 0; i < count; ++i)
+        panels.put(static_cast<std::int64_t>(first + i), read.data() + static_cast<std::int64_t>(i) * bytes);
+      first += count;
+    }
+    return std::move(panels).finish();
+  }
+
  private:
   void read_entry() {
     std::string name = text();
@@ -98,9 +125,13 @@ class gguf_file : public text::gguf_metadata {
 
 /// The tensors of a GGUF file.
 inline tensor_source tensors_of(std::shared_ptr<const gguf_file> file, std::string where) {
-  tensor_source result{.shapes = {},
-                       .read = [file](const std::string& name, dtype as) { return file->read(name, as); },
-                       .where = std::move(where)};
+  tensor_source result{
+      .shapes = {},
+      .read = [file](const std::string& name, dtype as) { return file->read(name, as); },
+      .has_codes = [file](const std::string& name) { return file->has_codes(name); },
+      .read_packed = [file](const std::string& name,
+                            std::span<const std::int64_t> rows) { return file->read_packed(name, rows); },
+      .where = std::move(where)};
   for (const auto& [name, t] : file->tensors()) result.shapes.emplace(name, t.shape);
   return result;
 }

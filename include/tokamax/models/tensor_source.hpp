@@ -6,6 +6,10 @@
 
 #include <tokamax/checkpoint/safetensors_folder.hpp>  // safetensors_folder
 #include <tokamax/lax/convert.hpp>                    // astype
+#include <tokamax/ops/quantized/packed_weights.hpp>   // packed_weights
+
+#include <functional>  // function
+#include <span>        // span
 
 namespace tokamax::models {
 
@@ -13,6 +17,9 @@ namespace tokamax::models {
 struct tensor_source {
   std::map<std::string, shape> shapes;
   std::function<array(const std::string& name, dtype as)> read;
+  std::function<bool(const std::string& name)> has_codes = [](const std::string&) { return false; };
+  /// Rows of a matrix of codes, as the columns of packed weights.
+  std::function<packed_weights(const std::string& name, std::span<const std::int64_t> rows)> read_packed = {};
   std::string where;  ///< the file or folder, for messages
 };
 

@@ -9,6 +9,7 @@
 #include <tokamax/lax/shapes/transpose.hpp>    // transpose
 #include <tokamax/models/decoder.hpp>          // decoder
 #include <tokamax/models/tensor_source.hpp>    // tensor_source
+#include <tokamax/quant/weight_only.hpp>       // packed_leaves
 
 #include <set>  // set
 
@@ -86,6 +87,31 @@ inline std::vector<weight_place> places_of(const std::vector<weight_name>& names
   return result;
 }
 
+/// The heads of the tensor of queries or keys.
+inline std::int64_t heads_of(const weight_place& p, const decoder_config& c) {
+  return p.paths[0].find(".query.") != std::string::npos ? c.heads : c.kv_heads;
+}
+
+/// The rows of a tensor of codes become columns of packed weights, and its arrays keep their types alone.
+inline void read_codes(const weight_place& p, const tensor_source& from, const decoder_config& c, dtype as,
+                       quant::packed_leaves& to) {
+  const std::int64_t all = from.shapes.at(p.tensor)[0], each = std::max<std::int64_t>(2, all / heads_of(p, c));
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < all; ++i) {
+    const std::int64_t head = i / each * each, within = i - head, half = each / 2;
+    rows.push_back(p.form == weight_form::paired ? head + within % half * 2 + within / half : i);
+  }
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < p.arrays.size(); ++i) {
+    const shape s = p.arrays[i]->shape();
+    const auto count = static_cast<std::size_t>(s[p.swaps() ? 1 : 0]);
+    to.emplace(p.paths[i],
+               quant::packed_leaf{from.read_packed(p.tensor, std::span(rows).subspan(at, count)), !p.swaps()});
+    *p.arrays[i] = array(array_type{as, false, s});
+    at += count;
+  }
+}
+
 /// Pairs side by side -> halves one behind the other, for `heads` heads of the rows of x.
 inline array halves_of_pairs(const array& x, std::int64_t heads) {
   const std::int64_t each = x.extent(0) / heads, rest = x.size() / std::max<std::int64_t>(1, x.extent(0));
@@ -94,10 +120,11 @@ inline array halves_of_pairs(const array& x, std::int64_t heads) {
 
 }  // namespace detail
 
-/// Reads the tensors of a file into a decoder. Everything is compared with the file before memory is taken.
+/// Reads the tensors of a file into a decoder. Everything is compared with the file before memory is taken. If `packed` is there,
+/// it takes the matrices of codes.
 /// errors  tokamax::error of the kind `file` with the name of a tensor that is missing, has another shape, or has no place
 inline void read_weights(decoder& model, const tensor_source& from, const std::vector<weight_name>& names,
-                         const std::set<std::string>& ignored, dtype as) {
+                         const std::set<std::string>& ignored, dtype as, quant::packed_leaves* packed = nullptr) {
   const auto refuse = [&](const std::string& what, std::string found, std::string expected) {
     throw error(error_kind::file, "model: " + what, std::move(found), std::move(expected), from.where);
   };
@@ -125,12 +152,13 @@ inline void read_weights(decoder& model, const tensor_source& from, const std::v
     if (!known.contains(name) && !ignored.contains(name))
       refuse("tensor " + name, std::string((message() << s).view()), "no such tensor");
   for (detail::weight_place& p : places) {
+    if (packed && p.axis() == 1 && p.form != weight_form::plus_one && from.has_codes(p.tensor)) {
+      detail::read_codes(p, from, model.config, as, *packed);
+      continue;
+    }
     array x = from.read(p.tensor, as);
     if (p.form == weight_form::plus_one) x = x - 1.0f;
-    if (p.form == weight_form::paired) {
-      const bool query = p.paths[0].find(".query.") != std::string::npos;
-      x = detail::halves_of_pairs(x, query ? model.config.heads : model.config.kv_heads);
-    }
+    if (p.form == weight_form::paired) x = detail::halves_of_pairs(x, detail::heads_of(p, model.config));
     if (p.swaps()) x = transpose(x, {1, 0});
     std::int64_t at = 0;
     for (array* const a : p.arrays) {

@@ -11,7 +11,8 @@ namespace tokamax::quant {
 /// How floats are packed: `pack(w, {.format = packed_format::int_4, .group = 32})`.
 struct pack_options {
   packed_format format = packed_format::int_8;
-  std::int64_t group = 0;  ///< so many terms of a column share a scale; 0: all of them
+  std::int64_t group = 0;   ///< so many terms of a column share a scale; 0: all of them
+  dtype scale_dtype = f32;  ///< of scales and offsets: f32 or f16, to which they are rounded at last
 };
 
 namespace detail {
@@ -38,6 +39,12 @@ constexpr array in_words(const array& x, source_line l) {
 /// Scales or offsets of tiles, [B, G, 1] or [B, G, N], for each column.
 constexpr array of_columns(const array& x, std::int64_t n, source_line l) {
   return in_panels(astype(broadcast_to(x, {x.extent(0), x.extent(1), n}, l), f32, l), l);
+}
+/// The same weights with scales and offsets of another dtype.
+constexpr packed_weights with_scales(packed_weights w, dtype type, source_line l) {
+  w.scale = astype(w.scale, type, l);
+  if (w.has_offset()) w.offset = astype(w.offset, type, l);
+  return w;
 }
 /// One matrix as a batch of one.
 constexpr array as_batch(const array& x, source_line l) { return x.rank() == 2 ? expand_dims(x, 0, l) : x; }
@@ -87,7 +94,7 @@ constexpr packed_weights pack(const quantized_array& w, source_line l = source_l
 /// x / max |x|.
 ///
 /// shapes  w [K, N] or [B, K, N]
-/// errors  "pack: matrix", "pack: group"; those of quantize
+/// errors  "pack: matrix", "pack: group", "pack: scale_dtype"; those of quantize
 /// source  qwix.quantize; QLoRA (Dettmers et al. 2023, arXiv:2305.14314) for nf4
 constexpr packed_weights pack(const array& w, const pack_options& o = {}, source_line l = source_line::current()) {
   const bool matrix = w.rank() == 2 || w.rank() == 3;
@@ -97,13 +104,18 @@ constexpr packed_weights pack(const array& w, const pack_options& o = {}, source
   }
   const array all = detail::as_batch(w, l);
   const std::int64_t k = all.extent(1), n = all.extent(2), group = o.group == 0 ? k : o.group;
+  if (o.scale_dtype != f32 && o.scale_dtype != f16) {
+    reject(w, l, "pack: scale_dtype", name(o.scale_dtype), "f32 or f16");
+    return {};
+  }
   if (group != k && (group <= 0 || k % group != 0 || group % detail::packed_nibbles != 0)) {
     reject(w, l, "pack: group", message() << o.group, message("a multiple of 8 that divides ") << k);
     return {};
   }
   if (o.format != packed_format::nf4) {
     const dtype t = o.format == packed_format::int_8 ? i8 : o.format == packed_format::int_4 ? i4 : u4;
-    return pack(quantize(all, {.type = t, .tiles = {1, o.group, 1}, .asymmetric = t == u4}, l), l);
+    return detail::with_scales(pack(quantize(all, {.type = t, .tiles = {1, o.group, 1}, .asymmetric = t == u4}, l), l),
+                               o.scale_dtype, l);
   }
   const std::int64_t b = all.extent(0), g = group == 0 ? 1 : k / group;
   const array split = reshape(astype(all, f32, l), {b, g, k == 0 ? 0 : group, n}, l);
@@ -113,11 +125,12 @@ constexpr packed_weights pack(const array& w, const pack_options& o = {}, source
   array code = zeros(split.shape(), u32, l);
   for (int i = 0; i < 15; ++i)
     code = code + astype(x > (tokamax::detail::nf4_levels[i] + tokamax::detail::nf4_levels[i + 1]) / 2, u32, l);
-  return {.format = packed_format::nf4,
-          .rows = k,
-          .columns = n,
-          .codes = detail::in_words(reshape(code, {b, k, n}, l), l),
-          .scale = detail::of_columns(reshape(most, {b, g, n}, l), n, l)};
+  return detail::with_scales({.format = packed_format::nf4,
+                              .rows = k,
+                              .columns = n,
+                              .codes = detail::in_words(reshape(code, {b, k, n}, l), l),
+                              .scale = detail::of_columns(reshape(most, {b, g, n}, l), n, l)},
+                             o.scale_dtype, l);
 }
 
 }  // namespace tokamax::quant

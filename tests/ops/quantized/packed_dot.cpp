@@ -19,8 +19,9 @@ namespace {
 constexpr packed_format formats[] = {packed_format::int_8, packed_format::int_4, packed_format::uint_4,
                                      packed_format::nf4};
 
-tk::packed_weights packed(const tk::shape& s, packed_format f, std::int64_t group, unsigned seed = 2) {
-  return tk::quant::pack(noise(s, seed), {f, group});
+tk::packed_weights packed(const tk::shape& s, packed_format f, std::int64_t group, unsigned seed = 2,
+                          tk::dtype scales = tk::f32) {
+  return tk::quant::pack(noise(s, seed), {f, group, scales});
 }
 tk::arrays operands(const array& x, const tk::packed_weights& w) {
   tk::arrays in{x};
@@ -38,11 +39,13 @@ std::vector<float> values(array a) {
 }  // namespace
 
 TEST_CASE("packed_dot keeps the contract of ops") {
-  for (const packed_format f : formats) {
-    const tk::packed_weights w = packed({2, 16, 5}, f, 8);
-    const tk::arrays in = operands(noise({2, 3, 16}, 1), w);
-    tk::test::check_op(tk::packed_dot_p, {{{in.begin(), in.end()}, attributes(w)}});
-  }
+  for (const packed_format f : formats)
+    for (const tk::dtype scales : {tk::f32, tk::f16}) {
+      const tk::packed_weights w = packed({2, 16, 5}, f, 8, 2, scales);
+      const tk::arrays in = operands(noise({2, 3, 16}, 1), w);
+      tk::test::check_op(tk::packed_dot_p, {{{in.begin(), in.end()}, attributes(w)}},
+                         {.tolerance = scales == tk::f16 ? 2e-3 : 3e-6});
+    }
 }
 
 TEST_CASE("packed_dot gives the values of the product with unpacked weights") {
@@ -52,7 +55,7 @@ TEST_CASE("packed_dot gives the values of the product with unpacked weights") {
                 {77, 131, 0}, {1, 1, 0},     {9, 0, 0},      {0, 9, 0}};
   for (const packed_format f : formats)
     for (const auto& s : shapes) {
-      const tk::packed_weights w = packed({2, s.k, s.n}, f, s.group);
+      const tk::packed_weights w = packed({2, s.k, s.n}, f, s.group, 2, s.k % 3 == 1 ? tk::f16 : tk::f32);
       const array plain = unpack(w);
       REQUIRE(plain.shape() == tk::shape{2, s.k, s.n});
       for (const std::int64_t m : {0, 1, 2, 3, 4, 5, 7, 16, 17, 40}) {
@@ -73,7 +76,7 @@ TEST_CASE("a row has the same bits among any others and with any number of threa
   } shapes[] = {{1056, 200, 32}, {300, 70, 0}};
   for (const packed_format f : formats)
     for (const auto& s : shapes) {
-      const tk::packed_weights w = packed({s.k, s.n}, f, s.group);
+      const tk::packed_weights w = packed({s.k, s.n}, f, s.group, 2, s.group == 32 ? tk::f16 : tk::f32);
       const array x = noise({160, s.k}, 1);
       const std::vector<float> all = values(packed_dot(x, w));
       for (const int threads : {1, 2, 3, 8}) {

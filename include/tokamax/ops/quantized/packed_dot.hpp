@@ -31,13 +31,14 @@ inline constexpr op packed_dot_p{
       const bool eight = detail::bits_of(o.format) == 8;
       const bool offset = o.format == packed_format::int_8 || o.format == packed_format::uint_4;
       bool fit = (c.count == 3 || (c.count == 4 && offset)) && x.rank() == 3 && codes.rank() == 4 && scale.rank() == 4;
-      fit = fit && x.dtype() == f32 && codes.dtype() == (eight ? i8 : u32) && scale.dtype() == f32;
+      fit = fit && x.dtype() == f32 && codes.dtype() == (eight ? i8 : u32);
+      fit = fit && (scale.dtype() == f32 || scale.dtype() == f16);
       fit = fit && !is_dyn(x.extent(2)) && o.columns >= 0 && codes.extent(0) == x.extent(0);
       const std::int64_t k = fit ? x.extent(2) : 0, p = detail::packed_panels(o.columns), g = fit ? scale.extent(2) : 0;
       fit = fit && codes.shape() == shape{x.extent(0), p, detail::packed_steps(o.format, k), detail::packed_columns};
       fit = fit && scale.shape() == shape{x.extent(0), p, g, detail::packed_columns};
       fit = fit && (g == 1 || (g > 0 && k % g == 0 && k / g % detail::packed_nibbles == 0));
-      fit = fit && (c.count == 3 || (c[3].dtype() == f32 && c[3].shape() == scale.shape()));
+      fit = fit && (c.count == 3 || (c[3].dtype() == scale.dtype() && c[3].shape() == scale.shape()));
       if (!fit)
         return c.fail("packed_dot: operands", message(x.type()) << ", " << codes.type() << ", " << scale.type(),
                       "f32[B,M,K] and codes, scales and offsets of packed weights of K rows");

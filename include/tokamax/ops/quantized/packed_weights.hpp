@@ -52,8 +52,9 @@ constexpr std::int64_t packed_panels(std::int64_t columns) { return (columns + p
 /// lies from its first term to its last, so that a product reads memory from front to back. Four bits take four bits: a word
 /// has eight terms of a column, the first in its lowest bits. `quant::pack` makes it, and `packed_dot` multiplies with it.
 ///
-/// shapes  codes i8 [B, P, K, 64], or u32 [B, P, K / 8 rounded up, 64] for 4 bits; scale and offset f32 [B, P, G, 64], where
+/// shapes  codes i8 [B, P, K, 64], or u32 [B, P, K / 8 rounded up, 64] for 4 bits; scale and offset [B, P, G, 64], where
 ///         K / G terms, a multiple of 8, share one, or all do; B matrices
+/// dtypes  scale and offset f32, or both f16, which halves what products of small groups read beside the codes
 struct packed_weights {
   packed_format format = packed_format::int_8;
   std::int64_t rows = 0, columns = 0;  ///< K, N
@@ -64,10 +65,10 @@ struct packed_weights {
 };
 
 namespace detail {
-/// One entry for each group of terms, [B, P, G, 64], repeated for all `terms` terms.
+/// One entry for each group of terms, [B, P, G, 64], as f32, repeated for all `terms` terms.
 constexpr array repeated_in_groups(const array& x, std::int64_t terms, source_line l) {
   const std::int64_t b = x.extent(0), p = x.extent(1), g = x.extent(2), n = x.extent(3);
-  return reshape(broadcast_in_dim(x, {b, p, g, terms / g, n}, {0, 1, 2, 4}, l), {b, p, terms, n}, l);
+  return reshape(broadcast_in_dim(astype(x, f32, l), {b, p, g, terms / g, n}, {0, 1, 2, 4}, l), {b, p, terms, n}, l);
 }
 /// The codes of 4 bits as f32, [B, P, 8 W, 64] from [B, P, W, 64].
 constexpr array unpacked_nibbles(const array& words, packed_format f, source_line l) {
@@ -82,13 +83,18 @@ constexpr array unpacked_nibbles(const array& words, packed_format f, source_lin
   for (int i = 1; i < 16; ++i) level = select(code >= static_cast<float>(i), full_like(code, nf4_levels[i]), level, l);
   return level;
 }
-/// The numbers of panels as matrices f32 [B, K, N].
+/// The numbers of columns in panels, f32 [B, P, K rounded up, 64].
+constexpr array unpacked_panels(const array& codes, const array& scale, const array& offset, packed_format f,
+                                source_line l) {
+  const array w = bits_of(f) == 8 ? astype(codes, f32, l) : unpacked_nibbles(codes, f, l);
+  const array scaled = w * repeated_in_groups(scale, w.extent(2), l);
+  return offset.exists() ? scaled + repeated_in_groups(offset, w.extent(2), l) : scaled;
+}
+/// The same as matrices f32 [B, K, N].
 constexpr array unpacked(const array& codes, const array& scale, const array& offset, packed_format f, std::int64_t k,
                          std::int64_t n, source_line l) {
-  array w = bits_of(f) == 8 ? astype(codes, f32, l) : unpacked_nibbles(codes, f, l);
+  array w = unpacked_panels(codes, scale, offset, f, l);
   const std::int64_t b = w.extent(0), p = w.extent(1), terms = w.extent(2);
-  w = w * repeated_in_groups(scale, terms, l);
-  if (offset.exists()) w = w + repeated_in_groups(offset, terms, l);
   w = reshape(transpose(w, {0, 2, 1, 3}, l), {b, terms, p * packed_columns}, l);
   return slice(w, {0, 0, 0}, {b, k, n}, {}, l);
 }

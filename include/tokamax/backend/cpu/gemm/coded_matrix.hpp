@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/backend/cpu/vector/narrow.hpp>     // load_int8
+#include <tokamax/backend/cpu/vector/pack.hpp>       // load_floats
 #include <tokamax/backend/cpu/vector/simd.hpp>       // f32v, fma
 #include <tokamax/ops/quantized/packed_weights.hpp>  // packed_format
 
@@ -17,9 +18,10 @@ namespace tokamax::cpu_backend {
 struct coded_matrix {
   packed_format format;
   std::int64_t k, n, groups;
-  const void* codes;    ///< [panels, k, 64] bytes, or [panels, k / 8, 64] words
-  const float* scale;   ///< [panels, groups, 64]
-  const float* offset;  ///< the same, or null
+  bool half;                ///< are scales and offsets f16, not f32?
+  const void* codes;        ///< [panels, k, 64] bytes, or [panels, k / 8, 64] words
+  const std::byte* scale;   ///< [panels, groups, 64]
+  const std::byte* offset;  ///< the same, or null
 };
 
 namespace detail {
@@ -30,21 +32,33 @@ inline constexpr std::int64_t coded_columns = tokamax::detail::packed_columns;
 struct coded_columns_of_panel {
   const std::int8_t* bytes;  ///< the codes of the first term, as bytes or as words
   const std::uint32_t* words;
-  const float* scale;
-  const float* offset;
+  const std::byte* scale;
+  const std::byte* offset;
+  std::int64_t size;   ///< bytes of a scale
   std::int64_t group;  ///< terms that share a scale
 
   coded_columns_of_panel(const coded_matrix& w, std::int64_t column) noexcept
-      : group(w.groups > 0 ? w.k / w.groups : w.k) {
+      : size(w.half ? 2 : 4), group(w.groups > 0 ? w.k / w.groups : w.k) {
     const std::int64_t panel = column / coded_columns, within = column % coded_columns;
     const std::int64_t codes = panel * tokamax::detail::packed_steps(w.format, w.k) * coded_columns + within;
-    const std::int64_t scales = panel * w.groups * coded_columns + within;
+    const std::int64_t scales = (panel * w.groups * coded_columns + within) * size;
     bytes = static_cast<const std::int8_t*>(w.codes) + codes;
     words = static_cast<const std::uint32_t*>(w.codes) + codes;
     scale = w.scale + scales;
     offset = w.offset == nullptr ? nullptr : w.offset + scales;
   }
 };
+
+/// Scales of f32 or f16 from place `at` on.
+inline f32v load_scale(const std::byte* p, std::int64_t at, std::int64_t size) noexcept {
+  p += at * size;
+  if (size == 4) return load(reinterpret_cast<const float*>(p));
+#if defined(__AVX512F__)
+  return f32v(_mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+#else
+  return load_floats(reinterpret_cast<const float16*>(p));
+#endif
+}
 
 /// table[the low four bits of each lane]; the higher bits may have anything.
 inline f32v look_up_nibbles(const float* table, i32v index) noexcept {
@@ -82,9 +96,9 @@ template <packed_format F, int Vectors, bool Offset, class Use>
 #pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) {
       const std::int64_t at = group * coded_columns + v * width;
-      scale[v] = load(from.scale + at);
-      offset[v] =
-          from.offset == nullptr ? f32v(-0.0f) : load(from.offset + at);  // -0 changes no number, not even a zero
+      scale[v] = load_scale(from.scale, at, from.size);
+      // -0 changes no number, not even a zero
+      offset[v] = from.offset == nullptr ? f32v(-0.0f) : load_scale(from.offset, at, from.size);
     }
     const auto number = [&](int v, f32v code) __attribute__((always_inline)) {
       if constexpr (Offset)
