@@ -14,8 +14,8 @@ class Tokamax(ConanFile):
     license = "Apache-2.0"
     description = "Arrays, gradients, fusion and memory plans made by the C++ compiler"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"compiled": [True, False], "text": [True, False]}  # kernels; tokenizers
-    default_options = {"compiled": True, "text": False}
+    options = {"compiled": [True, False], "text": [True, False], "zstd": [True, False]}  # kernels; tokenizers; compressed files
+    default_options = {"compiled": True, "text": False, "zstd": False}
     exports_sources = "CMakeLists.txt", "cmake/*", "include/*", "LICENSE"
     no_copy_source = True
 
@@ -32,6 +32,8 @@ class Tokamax(ConanFile):
         if self.options.text:
             self.requires("pcre2/10.42")
             self.requires("utf8proc/2.8.0")
+        if self.options.zstd:
+            self.requires("zstd/1.5.5")
 
     def validate(self):
         check_min_cppstd(self, 20)

@@ -1,7 +1,10 @@
 // bench/data.cpp: pipelines beside loops that are written by hand, and what a save in the background costs a step.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   tokamax_bench_data [FOLDER]    checkpoints of 1 GiB go to FOLDER, and are measured only if there is one
+//   tokamax_bench_data [FOLDER [GIGABYTES]]
+//
+// Files of records and checkpoints of 1 GiB go to FOLDER, and are measured only if there is one. With GIGABYTES, so much JSONL and
+// ArrayRecord (half of each, which are deleted afterwards) goes through shuffle, pack, batch and prefetch, and the most memory is shown.
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/checkpoint.hpp>
 #include <tokamax/data.hpp>
@@ -88,6 +91,93 @@ double seconds_of(const auto& f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+// A number of /proc/self/status in MiB: VmHWM is the most memory so far, and RssAnon what is there without mapped files.
+double memory(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(name + ":")) return std::stod(line.substr(name.size() + 1)) / 1024;
+  return 0;
+}
+void reset_most_memory() { std::ofstream("/proc/self/clear_refs") << 5; }
+
+// Records of 1 to 2000 bytes, read in another order than they lie. The file stays for bench/peers/data.py.
+void measure_array_record(const std::filesystem::path& folder) {
+  constexpr std::int64_t count = 50000;
+  const std::string path = (folder / "records.array_record").string();
+  data::array_record_writer writer(path);
+  for (std::int64_t i = 0; i < count; ++i)
+    writer.write(std::string(static_cast<std::size_t>(1 + i * 7919 % 2000), 'a'));
+  writer.finish();
+  const data::array_record source(path);
+  std::size_t bytes = 0;
+  const double seconds = bench::median_seconds([&] {
+    for (std::int64_t i = 0; i < count; ++i) bytes += source[i * 7919 % count].size();
+  });
+  bench::report("data", "records of ArrayRecord, one by one", "tokamax", count / seconds / 1e3, "thousand/s");
+  if (bytes == 0) fmt::print("\n");
+}
+
+// A pipeline over more data than memory should hold.
+void measure_memory(const std::filesystem::path& folder, double gigabytes) {
+  struct document {
+    std::vector<std::int32_t> ids;
+  };
+  const std::string lines = (folder / "long.jsonl").string(), records = (folder / "long.array_record").string();
+  const auto half = static_cast<std::int64_t>(gigabytes * 5e8);
+  std::int64_t written = 0, number = 0;
+  const auto next = [&] {
+    std::string text = "{\"ids\": [";
+    for (std::int64_t i = 0, n = 100 + number * 7919 % 900; i < n; ++i)
+      text += (i ? ", " : "") + std::to_string((number + i) % 50000);
+    ++number;
+    written += static_cast<std::int64_t>(text.size()) + 2;
+    return text + "]}";
+  };
+  {
+    std::string waiting;
+    tk::output_file file(lines);
+    data::array_record_writer writer(records, {.group_size = 8});
+    while (written < half) {
+      waiting += next() + "\n";
+      if (waiting.size() < 1 << 20) continue;
+      file.write(std::as_bytes(std::span(waiting)));
+      waiting.clear();
+    }
+    file.write(std::as_bytes(std::span(waiting)));
+    file.finish();
+    for (written = 0; written < half;) writer.write(next());
+    writer.finish();
+  }
+  const auto array_of = data::map([](const document& d) { return tk::array::from(d.ids); });
+  const auto parsed = data::map([](const std::string& text) {
+    return tk::checkpoint::json_value::parse(text, "record").as<document>("record", "record");
+  });
+  const auto through = [&](const auto& source, double& most) {
+    const auto batches = source | data::shuffle({.seed = 1}) | array_of | data::repeat(1) | data::pack(1024) |
+                         data::batch<data::packed<tk::array>>(32) | data::prefetch({.threads = 2, .elements = 8});
+    std::int64_t tokens = 0;
+    auto reader = batches.from();
+    for (std::int64_t i = 0; auto batch = reader.next(); ++i) {
+      tokens += batch->value.values.size();
+      if (i % 64 == 0) most = std::max(most, memory("RssAnon"));
+    }
+    return tokens;
+  };
+  double most = 0;
+  std::int64_t tokens = 0;
+  const double seconds = seconds_of([&] {
+    tokens += through(data::jsonl<document>(lines), most);
+    tokens += through(data::array_record(records) | parsed, most);
+  });
+  const double bytes = static_cast<double>(std::filesystem::file_size(lines) + std::filesystem::file_size(records));
+  std::filesystem::remove(lines);
+  std::filesystem::remove(records);
+  bench::report("data", fmt::format("{:.1f} GB of JSONL and ArrayRecord, memory", bytes / 1e9), "tokamax", most, "MiB");
+  bench::report("data", "JSONL and ArrayRecord through shuffle, pack, batch, prefetch", "tokamax",
+                bytes / seconds / 1e6, "MB/s");
+  bench::report("data", "the same", "tokamax", static_cast<double>(tokens) / seconds / 1e6, "million tokens/s");
+}
+
 void measure_checkpoints(const std::filesystem::path& folder) {
   std::vector<tk::array> model;
   for (int i = 0; i < 4; ++i) model.push_back(bytes({std::int64_t{1} << 28}));
@@ -97,16 +187,23 @@ void measure_checkpoints(const std::filesystem::path& folder) {
     file.finish();
     std::filesystem::remove(folder / "raw");
   };
+  double more_to_save = 0, to_restore = 0;
   std::vector<double> blocked, saved, written, restored, read;
   for (int round = 0; round < 3; ++round) {
     std::filesystem::remove_all(folder / "run");
     tk::checkpoint::manager manager(folder / "run", {.every = 1, .keep = 1});
+    const double before = memory("VmRSS");
+    reset_most_memory();
     saved.push_back(seconds_of([&] {
       blocked.push_back(seconds_of([&] { manager.save_async(1, model); }));
       manager.wait();
     }));
+    more_to_save = std::max(more_to_save, memory("VmHWM") - before);
     written.push_back(seconds_of(raw));
+    const double without = memory("VmRSS") - 1024;
+    reset_most_memory();
     restored.push_back(seconds_of([&] { manager.restore(model); }));
+    to_restore = std::max(to_restore, (memory("VmHWM") - without) / 1024);
     read.push_back(seconds_of([&] { tk::read_file(folder / "run" / "1" / "arrays.safetensors"); }));
   }
   std::filesystem::remove_all(folder / "run");
@@ -119,11 +216,15 @@ void measure_checkpoints(const std::filesystem::path& folder) {
   bench::report("data", "save of 1 GiB", "write and sync", 1024 / median(written), "MiB/s");
   bench::report("data", "restore of 1 GiB", "tokamax", 1024 / median(restored), "MiB/s");
   bench::report("data", "restore of 1 GiB", "read", 1024 / median(read), "MiB/s");
+  bench::report("data", "memory while saving, more", "tokamax", more_to_save, "MiB");
+  bench::report("data", "memory while restoring, of the model", "tokamax", to_restore, "times");
 }
 }  // namespace
 
 int main(int count, char** words) {
   measure_records();
   measure_packing();
+  if (count > 1) measure_array_record(words[1]);
   if (count > 1) measure_checkpoints(words[1]);
+  if (count > 2) measure_memory(words[1], std::stod(words[2]));
 }

@@ -10,7 +10,7 @@ set(level_3 numpy)
 set(level_4 random transforms compiler)
 set(level_5 complex ops kernel linalg runtime)
 set(level_6 scipy quant backend/cpu backend/cuda distributed nn optim checkpoint text)
-set(level_7 data models benchmarking backend/eigen backend/onednn backend/xbyak backend/far backend/systolic)
+set(level_7 data models benchmarking backend/eigen backend/onednn backend/xbyak backend/far backend/systolic zstd)
 set(level_8 train posttrain serve/llm serve/model)
 set(level_9 tokamax)
 foreach(level RANGE 9)
@@ -20,7 +20,7 @@ foreach(level RANGE 9)
 endforeach()
 
 # What a third-party include looks like, and the files that may hold it.
-set(fences xsimd Eigen dnnl xbyak nlohmann CLI cuda pcre2 utf8proc)
+set(fences xsimd Eigen dnnl xbyak nlohmann CLI cuda pcre2 utf8proc zstd)
 set(fence_xsimd "^xsimd/" "^include/tokamax/backend/cpu/vector/simd\\.hpp$")
 set(fence_Eigen "^Eigen/" "^(include/tokamax/backend/eigen/|bench/)")
 set(fence_dnnl "^(oneapi/dnnl/)?dnnl" "^(include/tokamax/backend/onednn/|bench/)")
@@ -29,6 +29,7 @@ set(fence_nlohmann "^nlohmann/" "^(include/tokamax|tests)/(checkpoint|text)/|^be
 set(fence_CLI "^CLI/" "^examples/")
 set(fence_pcre2 "^pcre2" "^include/tokamax/text/pattern\\.hpp$")
 set(fence_utf8proc "^utf8proc" "^include/tokamax/text/unicode\\.hpp$")
+set(fence_zstd "^zstd" "^include/tokamax/zstd/")
 set(fence_cuda "^cu(da|blas|dnn)[^/]*\\.h" "^(include/tokamax|tests|bench)/backend/cuda/")
 
 function(folder_of header result)  # header: relative to include/tokamax

@@ -165,9 +165,10 @@ int run(const settings& s) {
     signal = interruption.signal();
     if (i == s.steps || checkpoints.due(i) || signal) {
       metrics.sync();  // a checkpoint is never ahead of the metrics
-      checkpoints.save_now(i, now, tk::checkpoint::metadata{}.set("run", settings_now));
+      checkpoints.save_async_now(i, now, tk::checkpoint::metadata{}.set("run", settings_now));
     }
   }
+  checkpoints.wait();
   metrics.sync();
   tk::train::draw_curves(
       folder.loss_curve(), "loss (nats per symbol)",

@@ -191,6 +191,7 @@
 //   runtime.hpp           all of runtime.
 //   scipy.hpp             all of scipy.
 //   text.hpp              all of text: tokenizers, for programs that link tokamax::text.
+//   zstd.hpp              all of zstd: files compressed by Zstandard, for programs that link tokamax::zstd.
 #pragma once
 
 #include <tokamax/backend/cpu.hpp>

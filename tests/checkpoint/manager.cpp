@@ -333,3 +333,49 @@ TEST_CASE("training steps go on while their state is saved") {
     REQUIRE(std::ranges::all_of(s.weight.values<float>(), [&](float v) { return v == static_cast<float>(i); }));
   }
 }
+
+TEST_CASE("a manager is made without a look at its folder, and deletes or moves steps") {
+  const temporary_folder made;
+  const fs::path root = made.path / "run";
+  std::vector<checkpoint::save_report> reports;
+  const checkpoint::manager_options options{
+      .every = 1, .keep = 2, .moved_to = "old", .saved = [&](const checkpoint::save_report& r) {
+        reports.push_back(r);
+      }};
+  checkpoint::manager manager(root, options);
+  CHECK(!fs::exists(root));
+  for (std::int64_t step = 1; step <= 4; ++step) manager.save_async(step, at(step));
+  manager.wait();
+  REQUIRE(reports.size() == 4);
+  CHECK(reports[3].step == 4);
+  CHECK(reports[3].folder == root / "4");
+  CHECK(reports[3].bytes == 20);
+  CHECK(reports[3].seconds >= 0);
+  CHECK(manager.steps() == steps{3, 4});
+  CHECK(checkpoint::about(root / "old" / "2").step == 2);
+  manager.remove(3);
+  CHECK(manager.steps() == steps{4});
+  CHECK(fs::exists(root / "old" / "3"));
+  CHECK_THROWS_WITH(manager.remove(3), contains("found 3, expected one of 4"));
+  checkpoint::manager(root, {.moved_to = made.path / "elsewhere"}).remove(4);
+  CHECK(checkpoint::about(made.path / "elsewhere" / "4").step == 4);
+  checkpoint::manager plain(root, {.every = 1});
+  plain.save(5, at(5));
+  CHECK_THROWS_WITH(checkpoint::manager(root, {.read_only = true}).remove(5), contains("read_only"));
+  plain.remove(5);
+  CHECK(names_in(root) == 1);  // the folder `old`
+}
+
+TEST_CASE("a run has metadata of its own") {
+  const temporary_folder folder;
+  const checkpoint::manager manager(folder.path / "run", {.every = 1});
+  CHECK(!manager.root_metadata());
+  for (const int width : {3, 4}) {
+    manager.save_root_metadata(checkpoint::metadata{}.set("width", width));
+    CHECK(manager.root_metadata()->get<int>("width") == width);
+  }
+  CHECK(manager.steps().empty());
+  CHECK(names_in(folder.path / "run") == 1);
+  CHECK_THROWS_WITH(checkpoint::manager(folder.path, {.read_only = true}).save_root_metadata({}),
+                    contains("read_only"));
+}

@@ -53,6 +53,7 @@ TEST_CASE("a signal saves the next step and ends nothing") {
 TEST_CASE("rules say which checkpoints stay") {
   const temporary_folder folder;
   std::vector<saved_step> all;
+  const auto now = std::filesystem::file_time_type::clock::now();
   const double loss[] = {5, 1, 4, 1, 2, std::numeric_limits<double>::quiet_NaN()};
   for (std::int64_t step = 0; step < 6; ++step) {
     metadata about;
@@ -60,8 +61,7 @@ TEST_CASE("rules say which checkpoints stay") {
     about.set("name", "text");
     all.push_back({step, folder.path / std::to_string(step)});
     save(all.back().folder, tk::array::from<float>({1}), about);
-    std::filesystem::last_write_time(all.back().folder / "metadata.json",
-                                     std::filesystem::file_time_type(std::chrono::seconds(10 * step)));
+    std::filesystem::last_write_time(all.back().folder / "metadata.json", now - std::chrono::seconds(1050 - 10 * step));
   }
   const auto kept = [&](const preservation& rule) {
     const std::vector<bool> stays = rule(all);
@@ -74,6 +74,15 @@ TEST_CASE("rules say which checkpoints stay") {
   CHECK(kept(keep_latest(2)) == steps{4, 5});
   CHECK(kept(keep_latest(9)).size() == 6);
   CHECK(kept(keep_every(3)) == steps{0, 3});
+  CHECK(kept(keep_closest(4)) == steps{0, 4, 5});
+  CHECK(kept(keep_closest(1)).size() == 6);
+  CHECK(kept(keep_closest(100)) == steps{0, 5});
+  CHECK(keep_closest(3)({}).empty());
+  CHECK(kept(keep_recent(1025)) == steps{3, 4, 5});
+  CHECK(kept(keep_recent(1)).empty());
+  CHECK(kept(keep_recent(1e18)).size() == 6);
+  CHECK_THROWS_WITH(keep_closest(0), contains("found 0"));
+  CHECK_THROWS_WITH(keep_recent(-1), contains("keep_recent"));
   CHECK(kept(keep_steps({1, 9})) == steps{1});
   CHECK(kept(keep_spaced(20)) == steps{0, 2, 4});
   CHECK(kept(keep_best(2, "loss")) == steps{1, 2, 3, 5});

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/far.hpp>
 #include <tokamax/checkpoint/metadata_file.hpp>
+#include <tokamax/checkpoint/restore_async.hpp>
 #include <tokamax/checkpoint/state.hpp>
 #include <tokamax/random/key.hpp>
 #include <tokamax/runtime/device_put.hpp>
@@ -451,4 +452,46 @@ TEST_CASE("old and new arrays are never in memory together") {
   watch.join();
   CHECK(most <= before + (std::size_t{8} << 20));  // of 32 MiB; the sum may count an array twice while it changes hands
   CHECK(model[5].values<float>()[7] == 12);
+}
+
+TEST_CASE("a checkpoint is read on another thread, and deleted") {
+  const temporary_folder folder;
+  checkpoint::save(folder.path / "1", concrete(1), checkpoint::metadata{7, {}});
+  auto later = checkpoint::restore_async(folder.path / "1", abstract());
+  const auto found = later.get();
+  CHECK(same(found.tree, concrete(1)));
+  CHECK(found.about.step == 7);
+  auto none = checkpoint::restore_async(folder.path / "2", abstract());
+  CHECK_THROWS_WITH(none.get(), contains("No such file"));
+  checkpoint::remove_checkpoint(folder.path / "1");
+  CHECK(fs::is_empty(folder.path));
+  CHECK_THROWS_WITH(checkpoint::remove_checkpoint(folder.path / "1"), contains("one to delete: found nothing"));
+}
+
+TEST_CASE("arrays of other extents are cut or filled where that is asked for") {
+  const temporary_folder folder;
+  const auto numbers = [](std::initializer_list<float> all, const tk::shape& extents) {
+    return tk::array::from<float>(std::vector<float>(all), extents);
+  };
+  checkpoint::save(folder.path / "a", numbers({1, 2, 3, 4, 5, 6}, {2, 3}));
+  const auto read = [&](const tk::shape& extents, tk::dtype type = tk::f32) {
+    tk::array a(tk::array_type{type, false, extents});
+    checkpoint::restore(folder.path / "a", a, {.cast = true, .pad_or_truncate = true});
+    return a;
+  };
+  const auto equal = [](const tk::array& a, const std::vector<float>& expected) {
+    return std::ranges::equal(a.values<float>(), expected);
+  };
+  CHECK(equal(read({3, 2}), {1, 2, 4, 5, 0, 0}));
+  CHECK(equal(read({1, 4}), {1, 2, 3, 0}));
+  CHECK(equal(read({2, 3}), {1, 2, 3, 4, 5, 6}));
+  CHECK(read({0, 3}).size() == 0);
+  CHECK(float(read({3, 3}, tk::bf16).values<tk::bfloat16>()[5]) == 6);
+  CHECK_THROWS_WITH(read({6}), contains("found f32[2,3], expected f32[6]"));
+  tk::array strict(tk::array_type{tk::f32, false, {3, 2}});
+  CHECK_THROWS_WITH(checkpoint::restore(folder.path / "a", strict), contains("found f32[2,3]"));
+  checkpoint::save(folder.path / "e", numbers({}, {0, 2}));
+  tk::array filled(tk::array_type{tk::f32, false, {2, 2}});
+  checkpoint::restore(folder.path / "e", filled, {.pad_or_truncate = true});
+  CHECK(equal(filled, {0, 0, 0, 0}));
 }

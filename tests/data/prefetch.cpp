@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/core/scope/use_implementation.hpp>
 #include <tokamax/data/batch.hpp>
+#include <tokamax/data/list.hpp>
 #include <tokamax/data/map.hpp>
 #include <tokamax/data/prefetch.hpp>
 #include <tokamax/data/shuffle.hpp>
@@ -9,6 +10,7 @@
 #include <tokamax/data/windows.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -113,5 +115,20 @@ TEST_CASE("stages that prefetch runs on its thread have the context of the threa
   for (int i = 0; i < 5; ++i) {
     CHECK(plain.next().value.second == "");
     CHECK(scoped.next().value.second == "softmax=compose");
+  }
+}
+
+TEST_CASE("arrays come from other threads without a copy") {
+  const auto made = std::make_shared<std::array<std::atomic<const std::byte*>, 6>>();
+  const auto arrays = data::range(6) | data::map([made](std::int64_t i) {
+                        tk::array a = tk::array::from(std::vector<float>(1000, float(i)));
+                        (*made)[static_cast<std::size_t>(i)] = a.bytes();
+                        return a;
+                      });
+  auto reader = (arrays | data::prefetch({.threads = 3, .elements = 6})).from();
+  for (std::size_t i = 0; i < 6; ++i) {
+    const tk::array a = reader.next().value;
+    CHECK(a.bytes() == (*made)[i]);
+    CHECK(a.values<float>()[999] == float(i));
   }
 }

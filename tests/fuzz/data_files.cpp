@@ -1,6 +1,9 @@
 // tests/fuzz/data_files.cpp: any bytes as files of data; the first byte says of which kind.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/data.hpp>
+#if __has_include(<zstd.h>)
+  #include <tokamax/zstd.hpp>
+#endif
 
 #include "fuzz/fuzz.hpp"
 

@@ -94,7 +94,8 @@ files = {
     "columns.npy": numpy_bytes(np.save, np.asfortranarray(np.zeros((2, 3)))),
     "big.npy": numpy_bytes(np.save, np.zeros(2, ">i4")),
     "two.npz": numpy_bytes(np.savez, x=np.arange(5, dtype=np.int32), y=np.full((2, 2), 1.5)),
-    "compressed.npz": numpy_bytes(np.savez_compressed, x=np.arange(5, dtype=np.int32)),
+    "compressed.npz": numpy_bytes(np.savez_compressed, x=np.arange(5, dtype=np.int32),
+                                  y=(np.arange(3000) ** 2 % 251).astype(np.int16).reshape(3, 1000)),
     "tfrecord": tfrecord([b"first", b"", example(True), example(False)]),
 }
 with open(__file__.replace("make_data_files.py", "data_files.txt"), "w") as out:

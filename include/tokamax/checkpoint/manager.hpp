@@ -16,6 +16,14 @@
 
 namespace tokamax::checkpoint {
 
+/// A step that is on the disk.
+struct save_report {
+  std::int64_t step;
+  std::filesystem::path folder;
+  double seconds;      ///< that saving took
+  std::int64_t bytes;  ///< of its arrays
+};
+
 struct manager_options {
   std::int64_t every = 500;             ///< steps between two checkpoints
   std::int64_t keep = 3;                ///< number of newest checkpoints that stay; 0 keeps all
@@ -26,6 +34,9 @@ struct manager_options {
   int digits = 0;                       ///< the least number of digits in them: 4 for 0023
   bool read_only = false;               ///< nothing is ever saved or deleted
   std::chrono::seconds deadline{1200};  ///< how long a call waits for a save in the background
+  std::filesystem::path moved_to =
+      {};  ///< where deleted checkpoints go instead; a relative one lies in the folder of the run
+  std::function<void(const save_report&)> saved = nullptr;  ///< called after each save, by the thread that saves
 };
 
 /// Saves to and restores from `<root>/<step>/`. One process at a time may save; any number may read. Copies of a manager share
@@ -98,6 +109,14 @@ class manager {
   /// The metadata of the latest step; errors as `restore`.
   std::optional<metadata> about() const;
 
+  /// Deletes a step, or moves it to `moved_to`.
+  /// errors  tokamax::error if it is none of the saved steps, the manager only reads, or the system refuses
+  void remove(std::int64_t step) const;
+  /// What belongs to the run rather than to a step, in place of what was saved before.
+  /// errors  as `save`
+  void save_root_metadata(const metadata& about) const;
+  std::optional<metadata> root_metadata() const;
+
  private:
   void save_content(std::int64_t step, detail::content all) const;
   void begin_save(std::int64_t step, detail::content all);
@@ -113,6 +132,9 @@ class manager {
   std::vector<std::string> names() const;
   void remove_unfinished() const;
   void remove_old(const std::vector<std::int64_t>& all) const;
+  void remove_folder(std::int64_t step) const;
+  void refuse_unknown(std::int64_t step) const;
+  void refuse_read_only() const;
 
   using clock = std::chrono::steady_clock;
 
@@ -197,8 +219,8 @@ TOKAMAX_FILES_COMPILED_ONCE bool manager::due(std::int64_t step) const {
   return options_.when({step, last, since.count()});
 }
 TOKAMAX_FILES_COMPILED_ONCE void manager::save_content(std::int64_t step, detail::content all) const {
-  if (options_.read_only)
-    throw error("checkpoint: a manager that saves", "read_only", "one that is not", root_.string());
+  refuse_read_only();
+  const clock::time_point begin = clock::now();
   if (step < 0) throw error("checkpoint: step", std::to_string(step), "0 or more", root_.string());
   const std::vector<std::int64_t> before = steps();
   if (!before.empty() && step < before.back())  // an older step would be deleted at once
@@ -207,9 +229,13 @@ TOKAMAX_FILES_COMPILED_ONCE void manager::save_content(std::int64_t step, detail
   remove_unfinished();
   remove_old(before);  // a process killed after saving may have left old ones: there must never be more than keep + 1
   all.about.step = step;
+  std::int64_t bytes = 0;
+  for (const named_array& leaf : all.leaves) bytes += leaf.value.size() * size_of(leaf.value.dtype());
   detail::save_content(folder(step), std::move(all));
   last_->step = step;
   last_->time = clock::now();
+  if (options_.saved)
+    options_.saved({step, folder(step), std::chrono::duration<double>(clock::now() - begin).count(), bytes});
   try {
     remove_old(steps());
   } catch (const error&) {  // the step is saved, and the next call tries again to delete old ones
@@ -229,14 +255,38 @@ TOKAMAX_FILES_COMPILED_ONCE detail::restoration manager::open(std::int64_t step,
                                                               const std::vector<detail::expected_leaf>& leaves,
                                                               const restore_options& options) const {
   wait();
-  const std::vector<std::int64_t> all = steps();
-  if (!std::ranges::binary_search(all, step)) {
-    std::string saved;
-    for (const std::int64_t s : all) saved += (saved.empty() ? "" : ", ") + std::to_string(s);
-    throw error(error_kind::file, "checkpoint: step", std::to_string(step),
-                saved.empty() ? "a checkpoint" : "one of " + saved, root_.string());
-  }
+  refuse_unknown(step);
   return {folder(step), leaves, options};
+}
+TOKAMAX_FILES_COMPILED_ONCE void manager::refuse_unknown(std::int64_t step) const {
+  const std::vector<std::int64_t> all = steps();
+  if (std::ranges::binary_search(all, step)) return;
+  std::string saved;
+  for (const std::int64_t s : all) saved += (saved.empty() ? "" : ", ") + std::to_string(s);
+  throw error(error_kind::file, "checkpoint: step", std::to_string(step),
+              saved.empty() ? "a checkpoint" : "one of " + saved, root_.string());
+}
+TOKAMAX_FILES_COMPILED_ONCE void manager::refuse_read_only() const {
+  if (options_.read_only)
+    throw error("checkpoint: a manager that saves", "read_only", "one that is not", root_.string());
+}
+TOKAMAX_FILES_COMPILED_ONCE void manager::remove(std::int64_t step) const {
+  refuse_read_only();
+  wait();
+  refuse_unknown(step);
+  remove_folder(step);
+}
+TOKAMAX_FILES_COMPILED_ONCE void manager::save_root_metadata(const metadata& about) const {
+  refuse_read_only();
+  make_folders(root_);
+  const std::filesystem::path beside = root_ / ("metadata" + std::string(detail::temporary_mark));
+  detail::write_metadata(beside, {about, {}});
+  rename_file(beside, root_ / "metadata.json");
+  sync_folder(root_);
+}
+TOKAMAX_FILES_COMPILED_ONCE std::optional<metadata> manager::root_metadata() const {
+  if (!file_exists(root_ / "metadata.json")) return std::nullopt;
+  return detail::read_metadata(root_ / "metadata.json").about;
 }
 // Reads the latest step. If a process that saves deletes it meanwhile, the step that is the latest then is read.
 template <class Read>
@@ -294,13 +344,16 @@ TOKAMAX_FILES_COMPILED_ONCE void manager::remove_old(const std::vector<std::int6
   const std::vector<bool> stays = options_.preserve(saved);
   for (std::size_t i = 0; i < saved.size(); ++i) {
     if (i >= stays.size() || stays[i]) continue;
-    std::filesystem::path dying = saved[i].folder;
-    dying += detail::temporary_mark;
-    dying += "-deleted";
-    std::error_code ignored;
-    std::filesystem::rename(saved[i].folder, dying, ignored);
-    std::filesystem::remove_all(dying, ignored);
+    try {
+      remove_folder(saved[i].step);
+    } catch (const error&) {}
   }
+}
+TOKAMAX_FILES_COMPILED_ONCE void manager::remove_folder(std::int64_t step) const {
+  if (options_.moved_to.empty()) return detail::remove_whole(folder(step));
+  const std::filesystem::path to = root_ / options_.moved_to;
+  make_folders(to);
+  rename_file(folder(step), to / name_of(step));
 }
 #endif
 

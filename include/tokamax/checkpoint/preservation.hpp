@@ -8,8 +8,9 @@
 #include <optional>  // optional
 
 #if defined(TOKAMAX_FILES_COMPILED_ONCE)
-  #include <chrono>  // duration
-  #include <cmath>   // isnan
+  #include <chrono>   // duration
+  #include <cmath>    // isnan
+  #include <cstdlib>  // abs
 #endif
 
 namespace tokamax::checkpoint {
@@ -36,6 +37,10 @@ preservation keep_latest(std::int64_t count);
 preservation keep_every(std::int64_t steps);
 /// The first checkpoint, and each that was written at least so many seconds after the one that stays before it.
 preservation keep_spaced(double seconds);
+/// Of the checkpoints nearest to each multiple of `steps` the one that is closest, of equal ones the later; and the latest.
+preservation keep_closest(std::int64_t steps);
+/// Those that were written at most so many seconds ago.
+preservation keep_recent(double seconds);
 preservation keep_steps(std::vector<std::int64_t> steps);
 /// The best `count` by a number among the metadata; of equal ones the latest. Checkpoints without the number stay.
 preservation keep_best(std::int64_t count, std::string metric, better which = better::lower);
@@ -87,6 +92,30 @@ TOKAMAX_FILES_COMPILED_ONCE preservation keep_every(std::int64_t steps) {
 TOKAMAX_FILES_COMPILED_ONCE preservation keep_steps(std::vector<std::int64_t> steps) {
   return detail::keep_where(
       [=](const auto& all, std::size_t i) { return std::ranges::find(steps, all[i].step) != steps.end(); });
+}
+TOKAMAX_FILES_COMPILED_ONCE preservation keep_closest(std::int64_t steps) {
+  detail::at_least_one(steps, "keep_closest: steps");
+  return [=](const std::vector<saved_step>& all) {
+    std::vector<bool> result(all.size(), false);
+    const auto multiple = [&](std::size_t i) { return (all[i].step + steps / 2) / steps * steps; };
+    const auto distance = [&](std::size_t i) { return std::abs(all[i].step - multiple(i)); };
+    for (std::size_t i = 0, best = 0; i < all.size(); ++i) {
+      if (multiple(i) != multiple(best) || distance(i) <= distance(best)) best = i;
+      if (i + 1 == all.size() || multiple(i + 1) != multiple(best)) result[best] = true;
+    }
+    if (!result.empty()) result.back() = true;
+    return result;
+  };
+}
+TOKAMAX_FILES_COMPILED_ONCE preservation keep_recent(double seconds) {
+  if (!(seconds >= 0)) throw error("keep_recent: seconds", std::to_string(seconds), "0 or more");
+  return [=](const std::vector<saved_step>& all) {
+    const auto now = std::filesystem::file_time_type::clock::now().time_since_epoch();
+    std::vector<bool> result;
+    for (const saved_step& one : all)
+      result.push_back(std::chrono::duration<double>(now).count() - one.seconds() <= seconds);
+    return result;
+  };
 }
 TOKAMAX_FILES_COMPILED_ONCE preservation keep_spaced(double seconds) {
   if (!(seconds >= 0)) throw error("keep_spaced: seconds", std::to_string(seconds), "0 or more");

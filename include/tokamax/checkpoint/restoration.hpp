@@ -27,6 +27,7 @@ struct restore_options {
   std::vector<std::string> only = {};                            ///< restores these parts of the tree; the others stay
   std::vector<std::pair<std::string, std::string>> rename = {};  ///< parts of the tree, and their names in the folder
   bool cast = false;                                             ///< floats are converted to the dtype of the tree
+  bool pad_or_truncate = false;                                  ///< other extents are cut, or filled with zeros
   when_missing missing = when_missing::refuse;                   ///< keep: such leaves stay as they are
 };
 
@@ -53,6 +54,9 @@ class restoration {
  public:
   restoration(const std::filesystem::path& path, const std::vector<expected_leaf>& leaves,
               const restore_options& options);
+  /// The same for arrays of which no checksums were saved.
+  restoration(std::unique_ptr<const array_source> source, const std::vector<expected_leaf>& leaves,
+              const restore_options& options);
   /// Does the folder have leaf `i` of the tree?
   bool has(std::size_t i) const { return !plan_[i].stored.empty(); }
   array read(std::size_t i);
@@ -66,12 +70,14 @@ class restoration {
     array_type type;
     array value = {};
   };
+  void compare(const std::vector<expected_leaf>& leaves, const restore_options& options);
   void plan(const expected_leaf& leaf, const restore_options& options);
   void refuse_more(const restore_options& options) const;
   array read_checked(const std::string& name) const;
   std::uint32_t saved_checksum(const std::string& name) const;
 
-  std::unique_ptr<safetensors_file> file_;
+  std::unique_ptr<const array_source> source_;
+  bool has_checksums_;
   std::map<std::string, std::uint32_t> checksums_;
   std::vector<planned> plan_;
 };
@@ -125,18 +131,53 @@ TOKAMAX_FILES_COMPILED_ONCE array cast_floats(const array& from, dtype type) {
   return result;
 }
 
+// An array of other extents: what both have is the same, and the rest is zeros.
+TOKAMAX_FILES_COMPILED_ONCE array fit_shape(const array& from, const shape& extents) {
+  array result = array::uninitialized({from.dtype(), false, extents});
+  const std::int64_t width = size_of(from.dtype());
+  std::memset(result.mutable_bytes(), 0, static_cast<std::size_t>(result.size() * width));
+  const int last = from.rank() - 1;
+  const std::int64_t row = std::min(from.extent(last), extents[last]);
+  for (std::int64_t r = 0; row > 0 && r < from.size() / from.extent(last); ++r) {
+    std::int64_t rest = r, at = 0, stride = extents[last];
+    bool inside = true;
+    for (int axis = last - 1; axis >= 0; --axis) {
+      const std::int64_t x = rest % from.extent(axis);
+      rest /= from.extent(axis);
+      inside = inside && x < extents[axis];
+      at += x * stride;
+      stride *= extents[axis];
+    }
+    if (inside)
+      std::memcpy(result.mutable_bytes() + at * width, from.bytes() + r * from.extent(last) * width,
+                  static_cast<std::size_t>(row * width));
+  }
+  return result;
+}
+
 TOKAMAX_FILES_COMPILED_ONCE restoration::restoration(const std::filesystem::path& path,
                                                      const std::vector<expected_leaf>& leaves,
-                                                     const restore_options& options) {
+                                                     const restore_options& options)
+    : has_checksums_(true) {
   stored_metadata all = read_metadata(path / "metadata.json");
   about = std::move(all.about);
   checksums_ = std::move(all.checksums);
-  file_ = std::make_unique<safetensors_file>(path / "arrays.safetensors");
+  source_ = std::make_unique<safetensors_file>(path / "arrays.safetensors");
+  compare(leaves, options);
+}
+TOKAMAX_FILES_COMPILED_ONCE restoration::restoration(std::unique_ptr<const array_source> source,
+                                                     const std::vector<expected_leaf>& leaves,
+                                                     const restore_options& options)
+    : source_(std::move(source)), has_checksums_(false) {
+  compare(leaves, options);
+}
+TOKAMAX_FILES_COMPILED_ONCE void restoration::compare(const std::vector<expected_leaf>& leaves,
+                                                      const restore_options& options) {
   std::vector<std::string> parts = options.only;
   for (const auto& [from, to] : options.rename) parts.push_back(from);
   for (const std::string& part : parts) {
     if (std::ranges::none_of(leaves, [&](const expected_leaf& leaf) { return is_part(leaf.name, part); }))
-      throw error("checkpoint: only, rename", part, "a part of the tree", path.string());
+      throw error("checkpoint: only, rename", part, "a part of the tree", source_->path().string());
   }
   for (const expected_leaf& leaf : leaves) plan(leaf, options);
   refuse_more(options);
@@ -145,24 +186,27 @@ TOKAMAX_FILES_COMPILED_ONCE restoration::restoration(const std::filesystem::path
     if (leaf.stored.empty()) continue;
     if (!in_use)
       leaf.value = read_checked(leaf.stored);
-    else if (file_->checksum(leaf.stored) != saved_checksum(leaf.stored))
+    else if (const std::uint32_t found = source_->checksum(leaf.stored);
+             has_checksums_ && found != saved_checksum(leaf.stored))
       read_checked(leaf.stored);  // which says what is wrong
   }
 }
 TOKAMAX_FILES_COMPILED_ONCE void restoration::plan(const expected_leaf& leaf, const restore_options& options) {
-  const std::string where = file_->path().string(), expected(message{leaf.type}.view());
+  const std::string where = source_->path().string(), expected(message{leaf.type}.view());
   const auto within = [&](const std::string& part) { return is_part(leaf.name, part); };
   plan_.push_back({{}, leaf.type});
   if (!options.only.empty() && !std::ranges::any_of(options.only, within)) return;
   const std::string name = renamed(leaf.name, options), asked = name == leaf.name ? name : leaf.name + " as " + name;
-  const auto found = file_->arrays().find(name);
-  if (found == file_->arrays().end()) {
+  const auto found = source_->arrays().find(name);
+  if (found == source_->arrays().end()) {
     if (options.missing == when_missing::keep) return;
     throw error(error_kind::file, "checkpoint: leaf " + asked, "nothing", expected, where);
   }
   const array_type& type = found->second.type;
   const bool floats = options.cast && is_floating(type.dtype) && is_floating(leaf.type.dtype);
-  if (type != leaf.type && !(floats && type.shape == leaf.type.shape))
+  const bool fits =
+      type.shape == leaf.type.shape || (options.pad_or_truncate && type.shape.rank() == leaf.type.shape.rank());
+  if (type != leaf.type && !(fits && (floats || type.dtype == leaf.type.dtype)))
     throw error(error_kind::file, "checkpoint: leaf " + asked, found->second.text, expected, where);
   plan_.back().stored = name;
 }
@@ -171,26 +215,26 @@ TOKAMAX_FILES_COMPILED_ONCE void restoration::refuse_more(const restore_options&
   if (options.partial) return;
   std::set<std::string> taken;
   for (const planned& leaf : plan_) taken.insert(leaf.stored);
-  for (const auto& [name, stored] : file_->arrays()) {
+  for (const auto& [name, stored] : source_->arrays()) {
     const auto within = [&](const std::string& part) { return is_part(name, renamed(part, options)); };
     const bool asked =
         is_part(name, options.item) && (options.only.empty() || std::ranges::any_of(options.only, within));
     if (asked && !taken.contains(name))
-      throw error(error_kind::file, "checkpoint: leaf " + name, stored.text, "no such leaf", file_->path().string());
+      throw error(error_kind::file, "checkpoint: leaf " + name, stored.text, "no such leaf", source_->path().string());
   }
 }
 TOKAMAX_FILES_COMPILED_ONCE std::uint32_t restoration::saved_checksum(const std::string& name) const {
   const auto expected = checksums_.find(name);
   if (expected == checksums_.end())
     throw error(error_kind::file, "checkpoint: damaged leaf " + name, "no checksum", "the one that was saved",
-                file_->path().string());
+                source_->path().string());
   return expected->second;
 }
 TOKAMAX_FILES_COMPILED_ONCE array restoration::read_checked(const std::string& name) const {
-  const array value = file_->read(name);
-  if (saved_checksum(name) != crc32c(bytes_of(value)))
+  const array value = source_->read(name);
+  if (has_checksums_ && saved_checksum(name) != crc32c(bytes_of(value)))
     throw error(error_kind::file, "checkpoint: damaged leaf " + name, "another checksum", "the one that was saved",
-                file_->path().string());
+                source_->path().string());
   return value;
 }
 TOKAMAX_FILES_COMPILED_ONCE array restoration::read(std::size_t i) {
@@ -198,6 +242,7 @@ TOKAMAX_FILES_COMPILED_ONCE array restoration::read(std::size_t i) {
   array value = leaf.value.is_concrete() ? std::move(leaf.value) : read_checked(leaf.stored);
   leaf.value = {};
   if (value.dtype() != leaf.type.dtype) value = cast_floats(value, leaf.type.dtype);
+  if (value.shape() != leaf.type.shape) value = fit_shape(value, leaf.type.shape);
   return array(value.storage(), leaf.type);
 }
 #endif

@@ -3,14 +3,12 @@
 #pragma once
 
 #include <tokamax/base/system/file.hpp>         // input_file, output_file
+#include <tokamax/checkpoint/array_source.hpp>  // array_source
 #include <tokamax/checkpoint/crc32c.hpp>        // crc32c
-#include <tokamax/checkpoint/stored_array.hpp>  // stored_array
-#include <tokamax/core/array.hpp>               // array
 
 #include <algorithm>   // sort
 #include <bit>         // endian
 #include <functional>  // function
-#include <map>         // map
 
 namespace tokamax::checkpoint {
 
@@ -46,20 +44,19 @@ void write_safetensors(const std::filesystem::path& path, std::vector<named_arra
                        const std::map<std::string, std::string>& notes = {});
 
 /// A safetensors file, opened for reading; only the header is kept in memory.
-class safetensors_file {
+class safetensors_file final : public array_source {
  public:
   /// errors  tokamax::error that names the file if it is missing, cut off, or not in the format. The header is read
   ///         strictly; it has at most 100 MB and 2^22 values, and takes memory in proportion
   explicit safetensors_file(const std::filesystem::path& path);
-  ~safetensors_file();
-  const std::filesystem::path& path() const { return file_.path(); }
-  const std::map<std::string, stored_array>& arrays() const { return arrays_; }
+  ~safetensors_file() override;
+  const std::filesystem::path& path() const override { return file_.path(); }
+  const std::map<std::string, stored_array>& arrays() const override { return arrays_; }
   const std::map<std::string, std::string>& notes() const { return notes_; }
 
-  /// errors  tokamax::error if there is no array of this name, or its dtype or rank is unknown here
-  array read(const std::string& name) const;
-  /// The CRC-32C of the elements that `read` would give, by way of a few MiB of memory for most dtypes.
-  std::uint32_t checksum(const std::string& name) const;
+  array read(const std::string& name) const override;
+  /// It takes a few MiB of memory for most dtypes.
+  std::uint32_t checksum(const std::string& name) const override;
 
  private:
   [[noreturn]] void fail(std::string found, std::string expected) const;

@@ -16,7 +16,11 @@ namespace detail {
 inline constexpr std::string_view temporary_mark = ".tokamax-tmp";
 
 // What the templates below do once the leaves of a tree are in a list.
-void save_content(std::filesystem::path path, content all);
+void save_content(const std::filesystem::path& path, content all);
+// Makes the new folder `path`, by way of a temporary one that `fill` puts files into.
+void write_whole(std::filesystem::path path, const std::function<void(const std::filesystem::path&)>& fill);
+// Deletes a folder, which gets a temporary name before its files are deleted.
+void remove_whole(const std::filesystem::path& path);
 // Refuses leaves without data.
 void check_content(const content& all, const std::filesystem::path& path);
 
@@ -40,6 +44,10 @@ metadata about(const std::filesystem::path& path);
 /// Throws if the checkpoint in folder `path` is not as it was saved. It may hold any tree.
 /// errors  tokamax::error that names the file, and the leaf, that is missing or damaged
 void check(const std::filesystem::path& path);
+
+/// Deletes the checkpoint in folder `path`. It gets another name first, so that nobody finds half of one.
+/// errors  tokamax::error if there is none, or the system refuses
+void remove_checkpoint(const std::filesystem::path& path);
 
 /// The dtypes and shapes of all arrays in folder `path`, by name, without their data.
 /// errors  as `about`; an array whose dtype is not known here has the dtype none
@@ -83,21 +91,25 @@ TOKAMAX_FILES_COMPILED_ONCE std::map<std::string, std::uint32_t> checksums_of(st
   return checksums;
 }
 
-// Writes the files of a checkpoint. The folder gets the name `path` when it is complete and on the disk.
-TOKAMAX_FILES_COMPILED_ONCE void write_folder(const std::filesystem::path& path, std::vector<named_array> leaves,
-                                              const stored_metadata& all) {
+TOKAMAX_FILES_COMPILED_ONCE void write_whole(std::filesystem::path path,
+                                             const std::function<void(const std::filesystem::path&)>& fill) {
+  std::error_code failure;
+  path = std::filesystem::absolute(path, failure).lexically_normal();
+  if (failure)
+    throw error(error_kind::file, "checkpoint", failure.message(), "a path that can be made absolute", path.string());
+  if (!path.has_filename()) path = path.parent_path();  // "runs/7/" is "runs/7"
+  if (file_exists(path))
+    throw error(error_kind::file, "checkpoint", "a folder that exists already", "a new one", path.string());
   std::filesystem::path temporary = path;
   temporary += std::string(temporary_mark) + "-" + std::to_string(::getpid());
-  std::error_code ignored;
-  std::filesystem::remove_all(temporary, ignored);
+  std::filesystem::remove_all(temporary, failure);
   try {
     make_folders(temporary);
-    write_safetensors(temporary / "arrays.safetensors", std::move(leaves));
-    write_metadata(temporary / "metadata.json", all);
+    fill(temporary);
     sync_folder(temporary);
     rename_file(temporary, path);
   } catch (...) {
-    std::filesystem::remove_all(temporary, ignored);
+    std::filesystem::remove_all(temporary, failure);
     throw;
   }
   try {
@@ -108,23 +120,33 @@ TOKAMAX_FILES_COMPILED_ONCE void write_folder(const std::filesystem::path& path,
   }
 }
 
-TOKAMAX_FILES_COMPILED_ONCE void save_content(std::filesystem::path path, content all) {
+TOKAMAX_FILES_COMPILED_ONCE void remove_whole(const std::filesystem::path& path) {
+  std::filesystem::path dying = path;
+  dying += std::string(temporary_mark) + "-deleted";
+  rename_file(path, dying);
   std::error_code failure;
-  path = std::filesystem::absolute(path, failure).lexically_normal();
-  if (failure)
-    throw error(error_kind::file, "checkpoint", failure.message(), "a path that can be made absolute", path.string());
-  if (!path.has_filename()) path = path.parent_path();  // "runs/7/" is "runs/7"
-  if (file_exists(path))
-    throw error(error_kind::file, "checkpoint", "a folder that exists already", "a new one", path.string());
+  std::filesystem::remove_all(dying, failure);
+  if (failure) throw error(error_kind::file, "checkpoint: one to delete", failure.message(), "its end", dying.string());
+}
+
+TOKAMAX_FILES_COMPILED_ONCE void save_content(const std::filesystem::path& path, content all) {
   check_content(all, path);
-  const auto checksums = checksums_of(all.leaves);
-  write_folder(path, std::move(all.leaves), {std::move(all.about), checksums});
+  write_whole(path, [&](const std::filesystem::path& folder) {
+    const auto checksums = checksums_of(all.leaves);
+    write_safetensors(folder / "arrays.safetensors", std::move(all.leaves));
+    write_metadata(folder / "metadata.json", {std::move(all.about), checksums});
+  });
 }
 
 }  // namespace detail
 
 TOKAMAX_FILES_COMPILED_ONCE metadata about(const std::filesystem::path& path) {
   return detail::read_metadata(path / "metadata.json").about;
+}
+TOKAMAX_FILES_COMPILED_ONCE void remove_checkpoint(const std::filesystem::path& path) {
+  if (!file_exists(path / "metadata.json"))
+    throw error(error_kind::file, "checkpoint: one to delete", "nothing", "a folder with a checkpoint", path.string());
+  detail::remove_whole(path);
 }
 TOKAMAX_FILES_COMPILED_ONCE std::map<std::string, array_type> types(const std::filesystem::path& path) {
   std::map<std::string, array_type> result;

@@ -18,6 +18,7 @@ class cached : public dataset<cached<Source>> {
  public:
   explicit cached(Source source)
       : source_(std::move(source)), slots_(std::make_shared<std::vector<slot>>(source_.size())) {}
+  const Source& source() const { return source_; }
   std::int64_t size() const { return source_.size(); }
   element<Source> operator[](std::int64_t index) const {
     slot& s = (*slots_)[static_cast<std::size_t>(index % size())];

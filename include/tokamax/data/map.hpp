@@ -15,6 +15,7 @@ template <indexed Source, class F>
 class mapped : public dataset<mapped<Source, F>> {
  public:
   mapped(Source source, F f) : source_(std::move(source)), f_(std::move(f)) {}
+  const Source& source() const { return source_; }
   std::int64_t size() const { return source_.size(); }
   auto operator[](std::int64_t index) const { return f_(index, source_[index]); }
 
@@ -48,6 +49,13 @@ class mapping {
   F f_;
   std::int64_t count_ = 0;
 };
+
+// A key that depends on a seed and the number of an element.
+inline random::key key_of_element(std::uint64_t seed, std::int64_t index) {
+  const std::uint64_t bits = counter_hash(seed, static_cast<std::uint64_t>(index));
+  return random::key(
+      array::from<std::uint32_t>({static_cast<std::uint32_t>(bits >> 32), static_cast<std::uint32_t>(bits)}));
+}
 
 template <class F>
 auto map_stage(F f) {
@@ -86,9 +94,7 @@ struct random_map_options {
 template <class F>
 auto random_map(F f, random_map_options options = {}) {
   return detail::map_stage([f = std::move(f), seed = options.seed](std::int64_t index, auto&& element) {
-    const std::uint64_t bits = counter_hash(seed, static_cast<std::uint64_t>(index));
-    return f(std::move(element), random::key(array::from<std::uint32_t>(
-                                     {static_cast<std::uint32_t>(bits >> 32), static_cast<std::uint32_t>(bits)})));
+    return f(std::move(element), detail::key_of_element(seed, index));
   });
 }
 

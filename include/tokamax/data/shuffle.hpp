@@ -86,6 +86,7 @@ class shuffled : public dataset<shuffled<Source>> {
   shuffled(Source source, std::uint32_t seed) : source_(std::move(source)), seed_(seed) {
     if (source_.size() < 1) throw error("shuffle: elements", std::to_string(source_.size()), "1 or more");
   }
+  const Source& source() const { return source_; }
   std::int64_t size() const { return source_.size(); }
   element<Source> operator[](std::int64_t index) const {
     const std::int64_t epoch = index / size();

@@ -19,6 +19,7 @@ class sliced : public dataset<sliced<Source>> {
         first_(std::clamp<std::int64_t>(first, 0, source_.size())),
         stride_(stride),
         size_(std::max<std::int64_t>(0, std::min(end, source_.size()) - first_ + stride - 1) / stride) {}
+  const Source& source() const { return source_; }
   std::int64_t size() const { return size_; }
   element<Source> operator[](std::int64_t index) const {
     return source_[index / size_ * source_.size() + first_ + index % size_ * stride_];

@@ -5,8 +5,10 @@
 #include <tokamax/data/rows.hpp>
 #include <tokamax/data/shuffle.hpp>
 #include <tokamax/data/sources/array_record.hpp>
+#include <tokamax/data/sources/array_record_writer.hpp>
 #include <tokamax/data/sources/bagz.hpp>
 #include <tokamax/data/sources/csv.hpp>
+#include <tokamax/data/sources/inflate.hpp>
 #include <tokamax/data/sources/lines.hpp>
 #include <tokamax/data/sources/npy.hpp>
 #include <tokamax/data/sources/tf_example.hpp>
@@ -14,13 +16,11 @@
 #include <tokamax/data/token_file.hpp>
 #include <tokamax/data/windows.hpp>
 
-#include <fstream>
-#include <map>
 #include <random>
-#include <sstream>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/data_files.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tk = tokamax;
@@ -28,32 +28,11 @@ using namespace tokamax::data;
 using texts = std::vector<std::string>;
 
 namespace {
-// The files that make_data_files.py wrote, by name.
-std::map<std::string, std::string> golden_files() {
-  std::map<std::string, std::string> result;
-  std::ifstream in(std::string(TOKAMAX_ROOT) + "/tests/golden/data_files.txt");
-  std::string text, name;
-  while (std::getline(in, text)) {
-    if (text.starts_with('#')) continue;
-    std::istringstream words(text);
-    if (!text.starts_with(' ')) {
-      std::size_t size = 0;
-      words >> name >> size;
-      result[name].assign(size, '\0');
-      continue;
-    }
-    std::size_t at = 0;
-    std::string hex;
-    words >> at >> hex;
-    for (std::size_t i = 0; i < hex.size(); i += 2)
-      result[name][at + i / 2] = static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-  }
-  return result;
-}
 const temporary_folder& folder() {
   static const temporary_folder made;
   return made;
 }
+std::string path_of(const std::string& name) { return (folder().path / name).string(); }
 std::string written(const std::string& name, const std::string& bytes) { return folder().write(name, bytes).string(); }
 std::string golden(const std::string& name) {
   static const auto files = golden_files();
@@ -144,7 +123,15 @@ TEST_CASE("arrays of NumPy") {
   CHECK(two.size() == 2);
   CHECK(values<std::int32_t>(two.at("x")) == std::vector<std::int32_t>{0, 1, 2, 3, 4});
   CHECK(values<double>(two.at("y")) == std::vector<double>(4, 1.5));
-  CHECK_THROWS_WITH(read_npz(golden("compressed.npz")), contains("compressed x.npy"));
+  const auto compressed = read_npz(golden("compressed.npz"));
+  CHECK(values<std::int32_t>(compressed.at("x")) == std::vector<std::int32_t>{0, 1, 2, 3, 4});
+  const tk::array& squares = compressed.at("y");
+  CHECK(squares.shape() == tk::shape{3, 1000});
+  for (std::int64_t i = 0; i < 3000; ++i)
+    CHECK(squares.values<std::int16_t>()[static_cast<std::size_t>(i)] == i * i % 251);
+  std::string other = tk::read_file(golden("compressed.npz"));
+  for (std::size_t at = 0; (at = other.find("PK\1\2", at)) != other.npos; ++at) other[at + 10] = 9;
+  CHECK_THROWS_WITH(read_npz(written("deflate64.npz", other)), contains("found 9 of x.npy, expected 0 or 8"));
   for (const tk::array& a : {floats, tk::array(2.5f), tk::array::from<std::int32_t>({}), two.at("y")}) {
     const std::string path = (folder().path / "ours.npy").string();
     write_npy(path, a);
@@ -172,6 +159,33 @@ TEST_CASE("arrays of NumPy") {
   for (std::int64_t i = 0; i < 9; ++i) {
     CHECK(at_once[i].type() == one_by_one[i].type());
     CHECK(values<float>(at_once[i]) == values<float>(one_by_one[i]));
+  }
+}
+
+TEST_CASE("deflate within its bounds") {
+  const auto inflated = [](const std::string& from, std::uint64_t size) { return detail::inflate(from, size, "f"); };
+  using namespace std::string_literals;
+  CHECK(inflated("\1\3\0\xfc\xff"
+                 "abc"s,
+                 3) == "abc");
+  CHECK(inflated("\x4b\x4c\x84\1\0"s, 10) == "aaaaaaaaaa");  // fixed codes, and a part of what was made
+  CHECK_THROWS_WITH(inflated("\x4b\x4c\x84\1\0"s, 9), contains("(f)"));
+  CHECK_THROWS_WITH(inflated("\x4b\x4c\x84\1\0"s, 11), contains("found 10 bytes, expected 11"));
+  CHECK_THROWS_WITH(inflated("\1\3\0\xfc\xfe"
+                             "abc"s,
+                             3),
+                    contains("complement"));
+  CHECK_THROWS_WITH(inflated("\7"s, 3), contains("kind 3"));
+  CHECK_THROWS_WITH(inflated("", 0), contains("deflate"));
+  CHECK_THROWS_WITH(inflated("\3\0"s, std::uint64_t{1} << 40), contains("promised"));
+  std::mt19937 random(4);
+  for (int i = 0; i < 20000; ++i) {  // any bytes end in a result or an error
+    std::string any(random() % 60, '\0');
+    for (char& c : any) c = static_cast<char>(random());
+    if (!any.empty()) any[0] = static_cast<char>((any[0] & ~7) | (i % 2 == 0 ? 5 : 3));
+    try {
+      inflated(any, random() % 3000);
+    } catch (const tk::error&) {}
   }
 }
 
@@ -210,7 +224,23 @@ TEST_CASE("records of ArrayRecord and Bagz") {
   CHECK(all(records) == expected);
   CHECK(records[13] == expected[3]);
   CHECK(highway_hash("", {1, 2, 3, 4}) != highway_hash(std::string_view("\0", 1), {1, 2, 3, 4}));
-  CHECK_THROWS_WITH(array_record(golden("array_record_zstd"))[0], contains("compressed records"));
+  CHECK_THROWS_WITH(array_record(golden("array_record_zstd"))[0], contains("links tokamax::zstd"));
+  for (const std::int64_t group : {1, 3, 7, 100000}) {  // chunks of one record, and those that cross blocks of 64 KiB
+    const std::string ours = (folder().path / "ours.array_record").string();
+    array_record_writer out(ours, {.group_size = group});
+    texts many = expected;
+    for (int i = 0; i < 300; ++i)
+      many.push_back(std::string(static_cast<std::size_t>(i * 7919 % 2000), static_cast<char>(i)));
+    for (const std::string& one : many) out.write(one);
+    out.finish();
+    CHECK(all(array_record(ours)) == many);
+    CHECK(std::filesystem::file_size(ours) % 65536 == 0);
+  }
+  array_record_writer none((folder().path / "none.array_record").string());
+  none.finish();
+  CHECK(array_record((folder().path / "none.array_record").string()).size() == 0);
+  CHECK_THROWS_WITH(array_record_writer(path_of("a"), {.group_size = 0}), contains("found 0, expected 1 or more"));
+  CHECK_THROWS_WITH(array_record_writer(path_of("a"), {.zstd = true}), contains("links tokamax::zstd"));
   const bagz bag(golden("bag"));
   CHECK(all(bag) == texts{"0", "r1", "rr2", "rrr3"});
   const std::string path = (folder().path / "ours.bag").string();
@@ -251,6 +281,7 @@ TEST_CASE("damaged files are noticed, or read as they are") {
   damage("bad.tfrecord", bytes("tfrecord"), everywhere, [](const std::string& path) { all(tfrecord(path)); });
   damage("bad.npy", bytes("f4.npy"), everywhere, [](const std::string& path) { read_npy(path).bytes(); });
   damage("bad.npz", bytes("two.npz"), everywhere, [](const std::string& path) { read_npz(path); });
+  damage("bad_compressed.npz", bytes("compressed.npz"), everywhere, [](const std::string& path) { read_npz(path); });
   damage("bad.csv", "a,b\n\"1\",2\n3,4\n", everywhere, [](const std::string& path) { csv(path).numbers(); });
   const tf_example good = tf_example::parse(tfrecord(golden("tfrecord"))[2]);
   std::mt19937 random(2);

@@ -246,3 +246,27 @@ TEST_CASE("a reader is a range with an end, and its place stays before an elemen
   CHECK(unlucky.next()->value == 4);
   CHECK_FALSE(unlucky.next());
 }
+
+TEST_CASE("a reader can be closed before its life ends") {
+  const auto live = std::make_shared<int>(0);
+  auto reader =
+      (range(5) | map([live](std::int64_t x) { return x; }) | repeat(0) | prefetch({.threads = 2, .elements = 3}))
+          .from();
+  CHECK(reader.next()->value == 0);
+  const auto place = reader.state();
+  CHECK(live.use_count() > 1);
+  reader.close();
+  CHECK(live.use_count() == 1);
+  CHECK_THROWS_WITH(reader.next(), contains("reader: found one that is closed"));
+  CHECK_THROWS_WITH(reader.state(), contains("closed"));
+  CHECK_THROWS_WITH(reader.set_state(place), contains("closed"));
+}
+
+TEST_CASE("stages show what they are made of") {  // what Grain calls parents
+  const auto pipeline =
+      range(9) | shuffle({.seed = 1}) | slice(2, 6) | map([](std::int64_t x) { return 2 * x; }) | cache();
+  CHECK(pipeline.source().source().source().source().size() == 9);
+  CHECK(pipeline.source().source()[1] * 2 == pipeline[1]);
+  const auto chosen = pipeline | repeat(1) | filter([](std::int64_t x) { return x > 4; });
+  CHECK(chosen.source().source().source().size() == 4);
+}

@@ -159,11 +159,14 @@ namespace declared_in_checkpoint_hpp {
 template <int = 0> void about(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void check(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void check_json(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void chunk_shape(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void crc32c(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void dtype_stored_as(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void ggml_format_of(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void got_signal(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void remove_checkpoint(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void restore(...) = delete;  // #include <tokamax/checkpoint.hpp>
+template <int = 0> void restore_orbax(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void save(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void save_after(...) = delete;  // #include <tokamax/checkpoint.hpp>
 template <int = 0> void save_any(...) = delete;  // #include <tokamax/checkpoint.hpp>

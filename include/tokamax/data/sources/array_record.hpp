@@ -3,6 +3,7 @@
 // tested by tests/data/sources/sources.cpp
 #pragma once
 
+#include <tokamax/base/codec.hpp>                 // zstd_codec
 #include <tokamax/data/dataset.hpp>               // dataset
 #include <tokamax/data/sources/file_bytes.hpp>    // file_bytes
 #include <tokamax/data/sources/highway_hash.hpp>  // highway_hash
@@ -14,14 +15,22 @@
 
 namespace tokamax::data {
 
-/// The records of an ArrayRecord file without compression (`group_size:1,uncompressed` and other sizes), by index. Opening
-/// it reads the table at its end; each read checks the hashes of the group in which the record lies.
+namespace detail {
+inline std::uint64_t riegeli_hash(std::string_view bytes) {
+  constexpr std::uint64_t first = 0x2f696c6567656952, second = 0x0a7364726f636572;  // "Riegeli/", "records\n"
+  return highway_hash(bytes, {first, second, first, second});
+}
+inline constexpr std::uint64_t riegeli_block = 1 << 16, riegeli_block_header = 24, riegeli_chunk_header = 40;
+}  // namespace detail
+
+/// The records of an ArrayRecord file, by index, without compression or with zstd (zstd.hpp) in groups of any size. Opening it
+/// reads the table at its end; each read checks the hashes of the group in which the record lies.
 /// source  github.com/google/array_record; github.com/google/riegeli, "Riegeli/records file format specification"
 class array_record : public dataset<array_record> {
  public:
-  /// errors  tokamax::error that names the file and the byte where it is not in the format, damaged, or compressed
+  /// errors  tokamax::error that names the file and the byte where it is not in the format, damaged, or compressed otherwise
   explicit array_record(const std::string& path) : file_(path) {
-    constexpr std::uint64_t block = 1 << 16;
+    constexpr std::uint64_t block = detail::riegeli_block;
     if (file_.size() < block)
       file_.fail("array_record: file", 0, std::to_string(file_.size()) + " bytes", "blocks of 64 KiB");
     const std::vector<std::string> last = read((file_.size() - 1) / block * block);
@@ -65,36 +74,51 @@ class array_record : public dataset<array_record> {
     if (count > file_.size()) file_.fail(what, at, std::to_string(count) + " bytes", "less than the file");
     std::string result;
     while (result.size() < count) {
-      if (at % (1 << 16) == 0) at += 24;
-      const std::uint64_t piece = std::min<std::uint64_t>(count - result.size(), (1 << 16) - at % (1 << 16));
+      constexpr std::uint64_t block = detail::riegeli_block;
+      if (at % block == 0) at += detail::riegeli_block_header;
+      const std::uint64_t piece = std::min<std::uint64_t>(count - result.size(), block - at % block);
       result += file_.part(at, piece, what);
       at += piece;
     }
     return result;
   }
-  static std::uint64_t hash(std::string_view bytes) {
-    constexpr std::uint64_t first = 0x2f696c6567656952, second = 0x0a7364726f636572;  // "Riegeli/", "records\n"
-    return highway_hash(bytes, {first, second, first, second});
+  // A part of a chunk, as it was before it was compressed.
+  std::string unpacked(std::string_view part, char compression, std::uint64_t place) const {
+    if (compression == 0) return std::string(part);
+    constexpr std::uint64_t most = std::uint64_t{1} << 30;  // the format allows 4 GiB
+    detail::proto_reader fields(part);
+    const std::uint64_t size = fields.varint();
+    if (size > most)
+      file_.fail("array_record: group", place, std::to_string(size) + " bytes", "at most " + std::to_string(most));
+    std::string result =
+        zstd_codec(file_.path()).decompress(fields.rest(), size, file_.path() + ", byte " + std::to_string(place));
+    if (result.size() != size)
+      file_.fail("array_record: group", place, std::to_string(result.size()) + " bytes", std::to_string(size));
+    return result;
   }
   // The records of the chunk at a place.
   std::vector<std::string> read(std::uint64_t place) const {
     std::uint64_t at = place;
-    const std::string header = take(at, 40, "array_record: header");
+    const std::string header = take(at, detail::riegeli_chunk_header, "array_record: header");
     std::uint64_t words[5];  // hash of the header, size, hash of the data, kind and number of records, bytes of records
     std::memcpy(words, header.data(), sizeof words);
-    if (words[0] != hash(std::string_view(header).substr(8)))
+    if (words[0] != detail::riegeli_hash(std::string_view(header).substr(8)))
       file_.fail("array_record: header", place, "another hash", "that of its bytes");
     const std::string data = take(at, words[1], "array_record: chunk");
-    if (words[2] != hash(data)) file_.fail("array_record: chunk", place, "another hash", "that of its bytes");
+    if (words[2] != detail::riegeli_hash(data))
+      file_.fail("array_record: chunk", place, "another hash", "that of its bytes");
     if ((words[3] & 255) != 'r') file_.fail("array_record: chunk", place, "another kind", "one of records");
     const std::uint64_t count = words[3] >> 8;
     detail::proto_reader chunk(data);
-    if (chunk.take(1) != std::string_view("\0", 1))
-      file_.fail("array_record: chunk", place, "compressed records",
-                 "records of a writer with the option uncompressed");
-    detail::proto_reader sizes(chunk.take(chunk.varint()));
+    const char compression = chunk.take(1)[0];
+    if (compression != 0 && compression != 'z')
+      file_.fail("array_record: chunk", place, std::string("compression ") + compression,
+                 "a writer with the option uncompressed or zstd");
+    const std::string lengths = unpacked(chunk.take(chunk.varint()), compression, place),
+                      values = unpacked(chunk.rest(), compression, place);
+    detail::proto_reader sizes(lengths), bytes(values);
     std::vector<std::string> result;
-    for (std::uint64_t i = 0; i < count; ++i) result.emplace_back(chunk.take(sizes.varint()));
+    for (std::uint64_t i = 0; i < count; ++i) result.emplace_back(bytes.take(sizes.varint()));
     return result;
   }
 

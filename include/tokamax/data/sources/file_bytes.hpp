@@ -20,9 +20,17 @@ class file_bytes {
   /// errors  tokamax::error that names the file if it is missing, not regular or unreadable
   explicit file_bytes(const std::string& path)
       : bytes_(map_file(path, 0, {u8, false, {static_cast<std::int64_t>(input_file(path).size())}})), path_(path) {}
+  /// Bytes that are in memory, and the name of the file that they are of.
+  file_bytes(std::string_view bytes, std::string path)
+      : bytes_(array::uninitialized({u8, false, {static_cast<std::int64_t>(bytes.size())}})),
+        path_(std::move(path)),
+        in_memory_(true) {
+    if (!bytes.empty()) std::memcpy(bytes_.mutable_bytes(), bytes.data(), bytes.size());
+  }
   std::string_view view() const { return {reinterpret_cast<const char*>(bytes_.bytes()), size()}; }
   std::size_t size() const { return static_cast<std::size_t>(bytes_.size()); }
   const std::string& path() const { return path_; }
+  bool in_memory() const { return in_memory_; }
 
   /// `count` bytes from `at` on; `what` says in messages what they are.
   /// errors  tokamax::error that names the file and the place if it ends before
@@ -48,6 +56,7 @@ class file_bytes {
  private:
   array bytes_;
   std::string path_;
+  bool in_memory_ = false;
 };
 
 }  // namespace tokamax::data

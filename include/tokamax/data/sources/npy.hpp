@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tokamax/data/sources/file_bytes.hpp>  // file_bytes
+#include <tokamax/data/sources/inflate.hpp>     // inflate
 
 #include <algorithm>  // find
 #include <map>        // map
@@ -84,7 +85,8 @@ inline npy_header read_npy_header(const file_bytes& file, std::uint64_t at, std:
   return result;
 }
 inline array npy_array(const file_bytes& file, const npy_header& header) {
-  if (header.data % static_cast<std::uint64_t>(size_of(header.type.dtype)) == 0 && header.type.dtype != bool_)
+  if (!file.in_memory() && header.data % static_cast<std::uint64_t>(size_of(header.type.dtype)) == 0 &&
+      header.type.dtype != bool_)
     return map_file(file.path(), static_cast<std::size_t>(header.data), header.type);
   array result = array::uninitialized(header.type);
   const auto bytes = static_cast<std::uint64_t>(result.size() * size_of(header.type.dtype));
@@ -106,8 +108,8 @@ inline array read_npy(const std::string& path) {
   return detail::npy_array(file, detail::read_npy_header(file, 0, file.size()));
 }
 
-/// The arrays of a .npz file by name, as np.savez writes it.
-/// errors  as read_npy; tokamax::error if they are compressed
+/// The arrays of a .npz file by name, as np.savez and np.savez_compressed write it.
+/// errors  as read_npy; tokamax::error if they are compressed otherwise than by deflate
 inline std::map<std::string, array> read_npz(const std::string& path) {
   const file_bytes file(path);
   const std::size_t last = file.view().rfind("PK\x05\x06");
@@ -120,15 +122,22 @@ inline std::map<std::string, array> read_npz(const std::string& path) {
       file.fail("npz: entry", at, "other bytes", "PK 1 2");
     const auto name_size = file.number<std::uint16_t>(at + 28, "npz: entry");
     std::string name(file.part(at + 46, name_size, "npz: name"));
-    if (file.number<std::uint16_t>(at + 10, "npz: entry") != 0)
-      file.fail("npz: method", at, "compressed " + name, "stored arrays (np.savez)");
+    const auto method = file.number<std::uint16_t>(at + 10, "npz: entry");
+    if (method != 0 && method != 8)
+      file.fail("npz: method", at, std::to_string(method) + " of " + name, "0 or 8 (np.savez, np.savez_compressed)");
     const std::uint64_t local = file.number<std::uint32_t>(at + 42, "npz: entry");
     const std::uint64_t bytes = file.number<std::uint32_t>(at + 24, "npz: entry");
     const std::uint64_t begin = local + 30 + file.number<std::uint16_t>(local + 26, "npz: local entry") +
                                 file.number<std::uint16_t>(local + 28, "npz: local entry");
-    file.part(begin, bytes, "npz: array");
+    const std::string_view stored =
+        file.part(begin, method == 0 ? bytes : file.number<std::uint32_t>(at + 20, "npz: entry"), "npz: array");
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    result[name] = detail::npy_array(file, detail::read_npy_header(file, begin, begin + bytes));
+    if (method == 0) {
+      result[name] = detail::npy_array(file, detail::read_npy_header(file, begin, begin + bytes));
+    } else {
+      const file_bytes made(detail::inflate(stored, bytes, path + ", " + name), path + ", " + name);
+      result[name] = detail::npy_array(made, detail::read_npy_header(made, 0, bytes));
+    }
     at += 46u + name_size + file.number<std::uint16_t>(at + 30, "npz: entry") +
           file.number<std::uint16_t>(at + 32, "npz: entry");
   }

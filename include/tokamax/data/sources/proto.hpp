@@ -1,4 +1,4 @@
-// tokamax/data/sources/proto.hpp: the fields of a message of protocol buffers.
+// tokamax/data/sources/proto.hpp: the fields of a message of protocol buffers, read and written.
 // SPDX-License-Identifier: Apache-2.0
 // tested by tests/data/sources/sources.cpp
 #pragma once
@@ -22,6 +22,7 @@ class proto_reader {
   };
   explicit proto_reader(std::string_view bytes) : bytes_(bytes) {}
   bool empty() const { return bytes_.empty(); }
+  std::string_view rest() const { return bytes_; }
   std::uint64_t varint() {
     std::uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
@@ -66,5 +67,19 @@ class proto_reader {
  private:
   std::string_view bytes_;
 };
+
+inline void put_varint(std::string& to, std::uint64_t value) {
+  for (; value >= 128; value >>= 7) to += static_cast<char>(value | 128);
+  to += static_cast<char>(value);
+}
+inline void put_number(std::string& to, int field, std::uint64_t value) {
+  put_varint(to, static_cast<std::uint64_t>(field) << 3);
+  put_varint(to, value);
+}
+inline void put_bytes(std::string& to, int field, std::string_view bytes) {
+  put_varint(to, static_cast<std::uint64_t>(field) << 3 | 2);
+  put_varint(to, bytes.size());
+  to += bytes;
+}
 
 }  // namespace tokamax::data::detail

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/core/array.hpp>          // array
-#include <tokamax/data/sources/proto.hpp>  // proto_reader
+#include <tokamax/data/sources/proto.hpp>  // proto_reader, put_bytes
 
 #include <cstring>  // memcpy
 #include <map>      // map
@@ -91,16 +91,6 @@ inline tf_example::feature parse_feature(std::string_view bytes) {
   if (kind.number == 2) return floats;
   if (kind.number == 3) return integers;
   proto_reader::fail("feature of kind " + std::to_string(kind.number), "1 to 3");
-}
-
-inline void put_varint(std::string& to, std::uint64_t value) {
-  for (; value >= 128; value >>= 7) to += static_cast<char>(value | 128);
-  to += static_cast<char>(value);
-}
-inline void put_bytes(std::string& to, int number, std::string_view bytes) {
-  put_varint(to, static_cast<std::uint64_t>(number) << 3 | 2);
-  put_varint(to, bytes.size());
-  to += bytes;
 }
 
 }  // namespace detail

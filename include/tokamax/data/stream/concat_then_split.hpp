@@ -3,7 +3,7 @@
 // tested by tests/data/stream/packing.cpp
 #pragma once
 
-#include <tokamax/data/stream/rows.hpp>  // row_reader
+#include <tokamax/data/stream/rows.hpp>  // takes_rows
 
 namespace tokamax::data {
 
@@ -33,21 +33,15 @@ inline void mark_rows(array& ids, array& positions, std::int64_t at, std::int64_
 inline array zero_marks(std::int64_t length) { return zero_rows(array(array_type{i32, false, {length}}), length); }
 
 template <class Source, class Length, class Options>
-class concat_then_splitting {
+class concat_then_splitting : public takes_rows<Source> {
   using element = made_by<Source>;
-  using ticket = std::vector<row_part<element>>;
+  using ticket = typename takes_rows<Source>::row_parts;
 
  public:
   concat_then_splitting(Source source, Length length, Options options)
-      : rows_(std::move(source), "concat_then_split: sequence"), length_(length), options_(options) {}
+      : takes_rows<Source>(std::move(source), "concat_then_split: sequence"), length_(length), options_(options) {}
   std::optional<ticket> take() {
-    ticket parts;
-    for (std::int64_t missing = length_; missing > 0;) {
-      auto part = rows_.take(missing);
-      if (!part) break;
-      missing -= part->count;
-      parts.push_back(std::move(*part));
-    }
+    ticket parts = this->take_rows(length_);
     if (parts.empty()) return std::nullopt;
     return parts;
   }
@@ -69,11 +63,8 @@ class concat_then_splitting {
         result.values, result.segment_ids, result.positions);
     return result;
   }
-  counted_state<state_of<Source>> state() const { return rows_.state(); }
-  void set_state(const counted_state<state_of<Source>>& state) { rows_.set_state(state); }
 
  private:
-  row_reader<Source> rows_;
   std::int64_t length_;
   Options options_;
 };

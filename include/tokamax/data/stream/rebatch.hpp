@@ -4,42 +4,36 @@
 #pragma once
 
 #include <tokamax/data/batch.hpp>        // rest_of_batch
-#include <tokamax/data/stream/rows.hpp>  // row_reader
+#include <tokamax/data/stream/rows.hpp>  // takes_rows
 
 namespace tokamax::data {
 
 namespace detail {
 
 template <class Source, class Count, class Rest>
-class rebatching {
+class rebatching : public takes_rows<Source> {
   using element = made_by<Source>;
-  using ticket = std::vector<row_part<element>>;
+  using ticket = typename takes_rows<Source>::row_parts;
 
  public:
   rebatching(Source source, Count count, Rest rest)
-      : rows_(std::move(source), "rebatch: element"), count_(count), rest_(rest) {}
+      : takes_rows<Source>(std::move(source), "rebatch: element"), count_(count), rest_(rest) {}
   std::optional<ticket> take() {
-    ticket parts;
-    std::int64_t missing = count_;
-    while (missing > 0) {
-      auto part = rows_.take(missing);
-      if (!part) break;
-      missing -= part->count;
-      parts.push_back(std::move(*part));
-    }
-    if (parts.empty() || (missing > 0 && rest_ == rest_of_batch::drop)) return std::nullopt;
+    ticket parts = this->take_rows(count_);
+    if (parts.empty() || (rest_ == rest_of_batch::drop && rows_of_parts(parts) < count_)) return std::nullopt;
     return parts;
   }
   element make(ticket parts) const {
-    std::int64_t rows = 0;
-    for (const auto& part : parts) rows += part.count;
-    return join_rows(parts, rest_ == rest_of_batch::pad ? count_ : rows, "rebatch: element");
+    return join_rows(parts, rest_ == rest_of_batch::pad ? count_ : rows_of_parts(parts), "rebatch: element");
   }
-  counted_state<state_of<Source>> state() const { return rows_.state(); }
-  void set_state(const counted_state<state_of<Source>>& state) { rows_.set_state(state); }
 
  private:
-  row_reader<Source> rows_;
+  static std::int64_t rows_of_parts(const ticket& parts) {
+    std::int64_t rows = 0;
+    for (const auto& part : parts) rows += part.count;
+    return rows;
+  }
+
   std::int64_t count_;
   rest_of_batch rest_;
 };

@@ -128,4 +128,30 @@ class row_reader {
   counted_state<state_of<Source>> state_;
 };
 
+// The base of cursors that take rows.
+template <class Source>
+class takes_rows {
+ public:
+  takes_rows(Source source, const char* what) : rows_(std::move(source), what) {}
+  const counted_state<state_of<Source>>& state() const { return rows_.state(); }
+  void set_state(const counted_state<state_of<Source>>& state) { rows_.set_state(state); }
+
+ protected:
+  using row_parts = std::vector<row_part<made_by<Source>>>;
+  // Parts of elements with `count` rows together, or fewer at the end.
+  row_parts take_rows(std::int64_t count) {
+    row_parts result;
+    while (count > 0) {
+      auto part = rows_.take(count);
+      if (!part) break;
+      count -= part->count;
+      result.push_back(std::move(*part));
+    }
+    return result;
+  }
+
+ private:
+  row_reader<Source> rows_;
+};
+
 }  // namespace tokamax::data::detail

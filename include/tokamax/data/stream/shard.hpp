@@ -5,6 +5,10 @@
 
 #include <tokamax/data/stream/stream.hpp>  // stream_stage
 
+#include <charconv>     // from_chars
+#include <cstdlib>      // getenv
+#include <string_view>  // string_view
+
 namespace tokamax::data {
 
 struct shard_options {
@@ -38,6 +42,30 @@ class sharded {
 };
 
 }  // namespace detail
+
+/// The shard of this process among those that torchrun, Open MPI, PMI or SLURM has started, by its number in the environment; the only
+/// one in other processes.
+/// errors  tokamax::error if these variables are no numbers
+/// source  grain.sharding.ShardByJaxProcess
+inline shard_options shard_of_process(bool keep_rest = false) {
+  constexpr const char* names[][2] = {{"RANK", "WORLD_SIZE"},
+                                      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                      {"PMI_RANK", "PMI_SIZE"},
+                                      {"SLURM_PROCID", "SLURM_NTASKS"}};
+  for (const auto& [index, count] : names) {
+    if (!std::getenv(index) || !std::getenv(count)) continue;
+    const auto number = [](const char* name) {
+      const std::string_view text = std::getenv(name);
+      std::int64_t value = -1;
+      const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (failure != std::errc() || end != text.data() + text.size() || value < 0)
+        throw error("shard_of_process: " + std::string(name), std::string(text), "a number from 0 on");
+      return value;
+    };
+    return {number(index), number(count), keep_rest};
+  }
+  return {0, 1, keep_rest};
+}
 
 /// Element `index` of each `count` elements. All shards go through the same order, and stages before this one do their work
 /// only for elements of the shard where they can. The state after so many elements is the same in all shards, and

@@ -92,32 +92,35 @@ class stream_reader {
   using state_type = reader_state<detail::state_of<Cursor>>;
   using value_type = item<detail::made_by<Cursor>>;
   explicit stream_reader(Cursor cursor) : cursor_(std::move(cursor)) {
-    if constexpr (requires { cursor_.start(); }) cursor_.start();
+    if constexpr (requires { cursor_->start(); }) cursor_->start();
   }
   /// The next element and the number of those before it, or nothing at the end.
   /// errors  those of the stages; the place stays before the element, and the next call tries it again
   std::optional<value_type> next() {
-    const auto before = cursor_.state();
+    const auto before = cursor().state();
     try {
-      auto ticket = cursor_.take();
+      auto ticket = cursor_->take();
       if (!ticket) return std::nullopt;
-      std::optional<value_type> result(value_type{step_, cursor_.make(std::move(*ticket))});
+      std::optional<value_type> result(value_type{step_, cursor_->make(std::move(*ticket))});
       ++step_;
       return result;
     } catch (...) {
-      cursor_.set_state(before);
+      cursor_->set_state(before);
       throw;
     }
   }
   /// The place after everything that was read. Save it with the model, as an entry of the metadata.
-  state_type state() const { return {step_, cursor_.state()}; }
+  state_type state() const { return {step_, cursor().state()}; }
   /// Goes to a place that a reader of the same pipeline had.
   /// errors  tokamax::error if no reader can have been there
   void set_state(const state_type& state) {
     if (state.step < 0) throw error("reader: step", std::to_string(state.step), "0 or more");
-    cursor_.set_state(state.source);
+    cursor().set_state(state.source);
     step_ = state.step;
   }
+  /// Ends the threads of the pipeline before the reader's life ends.
+  /// errors  of all later calls: tokamax::error
+  void close() { cursor_.reset(); }
 
   class iterator {
    public:
@@ -139,7 +142,13 @@ class stream_reader {
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  Cursor cursor_;
+  Cursor& cursor() { return const_cast<Cursor&>(std::as_const(*this).cursor()); }
+  const Cursor& cursor() const {
+    if (!cursor_) throw error("reader", "one that is closed", "an open one");
+    return *cursor_;
+  }
+
+  std::optional<Cursor> cursor_;
   std::int64_t step_ = 0;
 };
 
@@ -164,6 +173,7 @@ template <readable Source, template <class...> class Cursor, class... Arguments>
 class staged : public stream_base<staged<Source, Cursor, Arguments...>> {
  public:
   staged(Source source, Arguments... arguments) : source_(std::move(source)), arguments_(std::move(arguments)...) {}
+  const Source& source() const { return source_; }
   auto cursor() const {
     return std::apply(
         [&](const Arguments&... a) { return Cursor<cursor_type<Source>, Arguments...>(cursor_of(source_), a...); },
