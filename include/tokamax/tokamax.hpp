@@ -189,6 +189,7 @@
 //   quant.hpp             all of quant.
 //   runtime.hpp           all of runtime.
 //   scipy.hpp             all of scipy.
+//   stablehlo.hpp         programs that were exported as StableHLO; link tokamax::stablehlo.
 //   text.hpp              all of text: tokenizers, for programs that link tokamax::text.
 #pragma once
 
