@@ -1,0 +1,396 @@
+// tokamax/stablehlo/reader/operation_reader.hpp: reads operations of StableHLO text, in their own forms and the general one.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (part of read_text)
+// tested by tests/stablehlo/reader/read_text.cpp
+#pragma once
+
+#include <tokamax/stablehlo/reader/attribute_reader.hpp>  // attribute_reader
+
+namespace tokamax::stablehlo::detail {
+
+/// The attribute that a word in the own form of an operation means.
+struct written_as {
+  std::string_view operation, word, attribute;
+};
+inline constexpr written_as written_names[] = {
+    {"iota", "dim", "iota_dimension"},
+    {"dynamic_iota", "dim", "iota_dimension"},
+    {"broadcast_in_dim", "dims", "broadcast_dimensions"},
+    {"dynamic_broadcast_in_dim", "dims", "broadcast_dimensions"},
+    {"broadcast", "sizes", "broadcast_sizes"},
+    {"concatenate", "dim", "dimension"},
+    {"get_dimension_size", "dim", "dimension"},
+    {"set_dimension_size", "dim", "dimension"},
+    {"transpose", "dims", "permutation"},
+    {"reverse", "dims", "dimensions"},
+    {"fft", "type", "fft_type"},
+    {"fft", "length", "fft_length"},
+    {"pad", "low", "edge_padding_low"},
+    {"pad", "high", "edge_padding_high"},
+    {"pad", "interior", "interior_padding"},
+    {"dynamic_slice", "sizes", "slice_sizes"},
+    {"rng_bit_generator", "algorithm", "rng_algorithm"},
+    {"rng", "distribution", "rng_distribution"},
+    {"dot_general", "precision", "precision_config"},
+    {"dot", "precision", "precision_config"},
+};
+
+/// Operations with their regions.
+class operation_reader : public attribute_reader {
+ protected:
+  using attribute_reader::attribute_reader;
+
+  /// Reads `%0:2 = stablehlo.add %1, %2 : tensor<f32>`.
+  operation read_operation() {
+    const nested deeper(*this);
+    operation o;
+    o.where = here();
+    std::vector<std::pair<std::string, int>> names;  // of results, with their numbers
+    if (peek() == '%') {
+      do {
+        std::string called = name('%');
+        const std::int64_t count = next() == ':' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1])
+                                       ? (++at_, whole("the number of results"))
+                                       : 1;
+        if (count < 0 || count > 1 << 20) fail("fewer results");
+        names.emplace_back(std::move(called), static_cast<int>(count));
+      } while (accept(","));
+      expect("=");
+    }
+    skip();
+    o.where = here();
+    const std::size_t begin = at_;
+    if (peek() == '"')
+      o.name = quoted(), general_form(o);
+    else
+      own_form(o, names);
+    while (comes("loc")) word(""), expect("("), balanced(")"), expect(")");
+    flatten(o);
+    std::size_t count = 0;
+    for (const auto& [called, n] : names) count += static_cast<std::size_t>(n);
+    if (!names.empty() && count != o.types.size())
+      fail_at(begin, std::to_string(o.types.size()) + " types of results", std::to_string(count));
+    for (std::size_t k = 0; k < o.types.size(); ++k) o.results.push_back(values_++);
+    int first = o.results.empty() ? 0 : o.results[0];
+    for (const auto& [called, n] : names) {
+      define(called, first, n, begin);
+      first += n;
+    }
+    return o;
+  }
+  /// A region, whose arguments may have been named before it.
+  region read_region(const std::vector<std::pair<std::string, value_type>>& named_before = {}) {
+    const nested deeper(*this);
+    region r;
+    scopes_.emplace_back();
+    for (const auto& [called, t] : named_before) argument(r, called, t);
+    expect("{");
+    if (accept("^")) {
+      word("the name of a block");
+      if (accept("(") && !accept(")")) {
+        do {
+          const std::string called = name('%');
+          expect(":");
+          argument(r, called, type());
+          if (accept("loc")) expect("("), balanced(")"), expect(")");
+        } while (accept(","));
+        expect(")");
+      }
+      expect(":");
+    }
+    while (!accept("}")) {
+      if (comes("^")) fail("one block of operations");
+      r.operations.push_back(read_operation());
+    }
+    scopes_.pop_back();
+    return r;
+  }
+  void argument(region& r, const std::string& called, const value_type& t) {
+    define(called, values_, 1, at_);
+    r.arguments.push_back(values_++);
+    r.types.push_back(t);
+  }
+  void define(const std::string& called, int first, int count, std::size_t begin) {
+    for (const auto& scope : scopes_)
+      if (scope.contains(called)) fail_at(begin, "%" + called + " again", "a new name");
+    scopes_.back()[called] = {first, count};
+  }
+  /// The number of the value `%name` or `%name#k`; of all values of a name, if `all` takes them.
+  int use() {
+    skip();
+    const std::size_t begin = at_;
+    const std::string called = name('%');
+    std::int64_t k = 0;
+    if (next() == '#') ++at_, k = whole("the number of a result");
+    for (const auto& scope : scopes_)
+      if (const auto found = scope.find(called); found != scope.end()) {
+        if (k < 0 || k >= found->second.second)
+          fail_at(begin, "result " + std::to_string(k), "one of " + std::to_string(found->second.second));
+        return found->second.first + static_cast<int>(k);
+      }
+    fail_at(begin, "%" + called, "a value that was defined before");
+  }
+
+  int values_ = 0;
+  std::vector<std::unordered_map<std::string, std::pair<int, int>>> scopes_;
+
+ private:
+  /// `"stablehlo.add"(%0, %1) <{...}> ({...}) {...} : (...) -> ...`
+  void general_form(operation& o) {
+    expect("(");
+    if (!accept(")")) {
+      do o.operands.push_back(use());
+      while (accept(","));
+      expect(")");
+    }
+    if (accept("<")) {
+      add_all(o, dictionary());
+      expect(">");
+    }
+    if (accept("(")) {
+      do o.regions.push_back(read_region());
+      while (accept(","));
+      expect(")");
+    }
+    if (comes("{")) add_all(o, dictionary());
+    expect(":");
+    type_list();
+    expect("->");
+    o.types = type_list();
+  }
+  static void add_all(operation& o, attribute_list list) {
+    for (auto& [key, a] : list.all) o.attributes.add(std::move(key), std::move(a));
+  }
+  /// The form that an operation has for people: operands, words and attributes, then types.
+  void own_form(operation& o, const std::vector<std::pair<std::string, int>>& names) {
+    o.name = word("the name of an operation");
+    if (o.name == "return" || o.name == "call" || o.name == "constant") o.name.insert(0, "func.");
+    const std::string_view kind = std::string_view(o.name).substr(o.name.find('.') + 1);
+    std::vector<std::string> iterated;
+    if (kind == "constant") {
+      if (comes("{")) add_all(o, dictionary());
+      attribute a = value_of_attribute();
+      o.types = {a.type};
+      o.attributes.add("value", std::move(a));
+      return;
+    }
+    const bool is_while = o.name == "stablehlo.while", is_reduce = o.name == "stablehlo.reduce";
+    std::vector<int> inits;
+    while (!comes(":")) {
+      const char c = peek();
+      if (c == '\0' || c == '}' || comes("loc")) {
+        if (kind == "return") return;
+        fail("\":\" and types");
+      }
+      if (c == '%') {
+        if (is_while) {  // %argument = %value
+          iterated.push_back(name('%'));
+          expect("=");
+        }
+        o.operands.push_back(use());
+        if (is_reduce) {
+          expect("init");
+          expect(":");
+          inits.push_back(use());
+        }
+      } else if (c == '(' || c == ')' || c == ',') {
+        ++at_;
+      } else if (c == '@') {
+        o.attributes.add(kind == "custom_call" ? "call_target_name" : "callee", value_of_attribute());
+      } else if (c == '"') {
+        o.attributes.add("name", value_of_attribute());
+      } else if (c == '{') {
+        add_all(o, dictionary());
+      } else if (c == '[') {
+        kind == "get_tuple_element" ? tuple_index(o) : slice_bounds(o);
+      } else {
+        word_of_form(o, kind);
+      }
+    }
+    o.operands.insert(o.operands.end(), inits.begin(), inits.end());
+    types_of_form(o, names);
+    if (is_while) {
+      std::vector<std::pair<std::string, value_type>> arguments;
+      for (std::size_t k = 0; k < iterated.size() && k < o.types.size(); ++k)
+        arguments.emplace_back(iterated[k], o.types[k]);
+      if (accept("attributes")) add_all(o, dictionary());
+      for (const char* part : {"cond", "do"}) {
+        expect(part);
+        o.regions.push_back(read_region(arguments));
+      }
+    } else if (is_reduce && o.regions.empty()) {
+      reducer(o, inits.size());
+    }
+  }
+  /// A word: an enumerator, or the name of an attribute.
+  void word_of_form(operation& o, std::string_view kind) {
+    skip();
+    const std::size_t begin = at_;
+    const std::string_view w = word("an operand, an attribute or a type");
+    if (w == "applies") return applied(o);
+    if (w == "across") return;
+    if (w == "contracting_dims" || w == "batching_dims") {
+      const std::string to = w == "contracting_dims" ? "_contracting_dimensions" : "_batching_dimensions";
+      expect("=");
+      o.attributes.add("lhs" + to, value_of_attribute());
+      expect("x");
+      o.attributes.add("rhs" + to, value_of_attribute());
+      return;
+    }
+    if (w == "dim_numbers") {
+      expect("=");
+      o.attributes.add("dimension_numbers", convolution_dimensions());
+      return;
+    }
+    if (w == "window") return expect("="), windows(o);
+    if (w == "format") return expect("="), float_format(o);
+    if (!accept("=")) {
+      const char* const called =
+          kind == "compare" ? (o.operands.empty() ? "comparison_direction" : "compare_type") : nullptr;
+      if (!called) fail_at(begin, "\"" + std::string(w) + "\"", "an operand, an attribute or a type");
+      o.attributes.add(called, word_attribute(w));
+      return;
+    }
+    std::string key(w);
+    for (const written_as& n : written_names)
+      if (n.operation == kind && n.word == w) key = n.attribute;
+    if (w == "algorithm" && kind == "dot_general" && comes("<")) {
+      expect("<");
+      attribute_list list;
+      do {
+        std::string field(word("the name of a field"));
+        expect("=");
+        list.add(std::move(field), value_of_attribute());
+      } while (accept(","));
+      expect(">");
+      o.attributes.add(std::move(key), record_of(std::move(list)));
+      return;
+    }
+    o.attributes.add(std::move(key), value_of_attribute(false));
+  }
+  static attribute integers(const std::vector<std::int64_t>& list) {
+    attribute a;
+    a.is = attribute::form::list;
+    a.type = {.is = value_type::form::number, .dtype = i64};
+    for (std::int64_t v : list) a.items.push_back(whole_number(v));
+    return a;
+  }
+  /// `[0:2, 1:5:2]`
+  void slice_bounds(operation& o) {
+    expect("[");
+    std::vector<std::int64_t> start, limit, step;
+    while (!accept("]")) {
+      if (!start.empty()) expect(",");
+      start.push_back(whole("the first position"));
+      expect(":");
+      limit.push_back(whole("the end"));
+      step.push_back(accept(":") ? whole("a step") : 1);
+    }
+    o.attributes.add("start_indices", integers(start));
+    o.attributes.add("limit_indices", integers(limit));
+    o.attributes.add("strides", integers(step));
+  }
+  void tuple_index(operation& o) {
+    expect("[");
+    o.attributes.add("index", whole_number(whole("the number of an element")));
+    expect("]");
+  }
+  /// `e5m2`
+  void float_format(operation& o) {
+    skip();
+    const std::size_t begin = at_;
+    const std::string_view format = word("a format as e5m2");
+    const std::size_t m = format.find('m');
+    std::int64_t bits[2] = {};
+    bool ok = format.starts_with("e") && m != format.npos;
+    const std::string_view parts[] = {ok ? format.substr(1, m - 1) : "", ok ? format.substr(m + 1) : ""};
+    for (int k = 0; k < 2; ++k) {
+      const auto r = std::from_chars(parts[k].data(), parts[k].data() + parts[k].size(), bits[k]);
+      ok = ok && r.ec == std::errc{} && r.ptr == parts[k].data() + parts[k].size();
+    }
+    if (!ok) fail_at(begin, std::string(format), "a format as e5m2");
+    o.attributes.add("exponent_bits", whole_number(bits[0]));
+    o.attributes.add("mantissa_bits", whole_number(bits[1]));
+  }
+  /// `{stride = [1, 2], pad = [[0, 1]], lhs_dilate = [1], rhs_dilate = [1], reverse = [false]}`
+  void windows(operation& o) {
+    for (auto& [key, a] : dictionary().all)
+      o.attributes.add(key == "stride"       ? "window_strides"
+                       : key == "pad"        ? "padding"
+                       : key == "lhs_dilate" ? "lhs_dilation"
+                       : key == "rhs_dilate" ? "rhs_dilation"
+                       : key == "reverse"    ? "window_reversal"
+                                             : key,
+                       std::move(a));
+  }
+  /// `applies stablehlo.add across dimensions = [0]`: a region with that one operation.
+  void applied(operation& o) {
+    operation inner;
+    inner.where = here();
+    inner.name = word("the name of an operation");
+    operation end;
+    end.name = "stablehlo.return";
+    end.where = inner.where;
+    region r;
+    for (int k = 0; k < 2; ++k) r.arguments.push_back(values_++);
+    inner.operands = r.arguments;
+    inner.results = end.operands = {values_++};
+    r.operations = {inner, end};
+    o.regions.push_back(std::move(r));
+  }
+  /// The types behind a colon. Without an arrow, all results have the last of these types, or each has its own.
+  void types_of_form(operation& o, const std::vector<std::pair<std::string, int>>& names) {
+    expect(":");
+    const bool listed = peek() == '(';
+    std::vector<value_type> before = type_list();
+    while (!listed && accept(",")) before.push_back(type());
+    if (accept("->")) {
+      o.types = type_list();
+    } else if (!o.name.ends_with(".return")) {
+      std::size_t count = names.empty() ? (o.name == "stablehlo.while" ? before.size() : 0) : 0;
+      for (const auto& [called, n] : names) count += static_cast<std::size_t>(n);
+      if (count == before.size())
+        o.types = std::move(before);
+      else if (!before.empty())
+        o.types.assign(count, before.back());
+    }
+    if (o.name == "stablehlo.reduce" && !o.regions.empty()) {  // the types of what it applies
+      region& r = o.regions[0];
+      value_type t = o.types.empty() ? value_type{} : o.types[0];
+      t.extents = {};
+      r.types = {t, t};
+      r.operations[0].types = {t};
+    }
+  }
+  /// `reducer(%a: t, %b: t) (%c: t, %d: t) {...}`, where each pair belongs to one operand.
+  void reducer(operation& o, std::size_t count) {
+    expect("reducer");
+    std::vector<std::pair<std::string, value_type>> arguments(2 * count);
+    for (std::size_t k = 0; k < count; ++k) {
+      expect("(");
+      for (const std::size_t side : {std::size_t{0}, count}) {
+        if (side) expect(",");
+        auto& [called, t] = arguments[k + side];
+        called = name('%');
+        expect(":");
+        t = type();
+        if (accept("loc")) expect("("), balanced(")"), expect(")");
+      }
+      expect(")");
+    }
+    o.regions.push_back(read_region(arguments));
+  }
+  /// Records of dimension numbers become attributes of the operation, as the bytecode has them.
+  static void flatten(operation& o) {
+    attribute_list flat;
+    for (auto& [key, a] : o.attributes.all) {
+      if (a.is == attribute::form::record && (key == "dimension_numbers" || key.ends_with("_dimension_numbers")))
+        for (std::size_t k = 0; k < a.items.size(); ++k) flat.add(std::move(a.names[k]), std::move(a.items[k]));
+      else
+        flat.add(std::move(key), std::move(a));
+    }
+    o.attributes = std::move(flat);
+  }
+};
+
+}  // namespace tokamax::stablehlo::detail

@@ -1,0 +1,47 @@
+// tokamax/stablehlo/rules/custom_calls.hpp: rules of custom calls by their targets.
+// SPDX-License-Identifier: Apache-2.0
+// umbrella: no (part of program)
+// tested by tests/stablehlo/rules/rules.cpp
+#pragma once
+
+#include <tokamax/stablehlo/rules/evaluator.hpp>  // rule_entry
+
+#include <span>  // span
+
+namespace tokamax::stablehlo::detail {
+
+inline values same_values(const rule_call& c) { return c.in; }
+/// Notes what is to be compared, for those who ask for it. Programs that only run leave it out.
+inline values noted(const rule_call& c) {
+  if (c.run.checks()) {
+    if (c.count() != 2) refuse(c.op, std::to_string(c.count()) + " operands", "two");
+    c.run.checks()->push_back({c.text("call_target_name"), c.at(0), c.at(1), c.op.where});
+  }
+  return {};
+}
+
+inline std::span<const rule_entry> custom_calls() {
+  static constexpr rule_entry all[] = {
+      {"Sharding", "identity on one device", same_values},
+      {"SPMDFullToShardShape", "identity on one device", same_values},
+      {"SPMDShardToFullShape", "identity on one device", same_values},
+      {"annotate_device_placement", "identity on one device", same_values},
+      {"check.expect_almost_eq", "checked on request", noted},
+      {"check.expect_close", "checked on request", noted},
+      {"check.expect_eq", "checked on request", noted},
+  };
+  return all;
+}
+inline values custom_call(const rule_call& c) {
+  const std::string target = c.text("call_target_name");
+  for (const rule_entry& r : custom_calls())
+    if (r.name == target) return r.apply(c);
+  refuse(c.op, "the target \"" + target + "\"", "one of the known custom calls");
+}
+
+inline std::span<const rule_entry> custom_call_rules() {
+  static constexpr rule_entry all[] = {{"stablehlo.custom_call", "by its target", custom_call}};
+  return all;
+}
+
+}  // namespace tokamax::stablehlo::detail
