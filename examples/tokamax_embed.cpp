@@ -25,12 +25,13 @@ struct settings {
 // The tokenizer as the file has it, but whole sentences: how long they may be the encoder says.
 tk::text::tokenizer tokenizer_of(const std::filesystem::path& folder) {
   auto json = tk::checkpoint::json_record::from_file(folder / "tokenizer.json");
-  for (const char* name : {"truncation", "padding"}) json.set(name, nullptr);
-  return tk::text::tokenizer::from_text(json.text(), json.where());
+  for (const char* name : {"truncation", "padding"}) json.remove(name);
+  return tk::text::tokenizer::from_json(json.text(), json.where());
 }
 std::int64_t longest_of(const std::filesystem::path& folder) {
   const auto file = folder / "sentence_bert_config.json";
-  return std::filesystem::exists(file) ? tk::checkpoint::json_record::from_file(file).get<int>("max_seq_length", 0) : 0;
+  return std::filesystem::exists(file) ? tk::checkpoint::json_record::from_file(file).get<int>("max_seq_length", 0)
+                                       : 0;
 }
 
 int run(const settings& s) {

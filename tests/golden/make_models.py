@@ -91,6 +91,8 @@ MODELS = {
         n_group=3, topk_group=2, routed_scaling_factor=1.5, first_k_dense_replace=1, num_hidden_layers=2, q_lora_rank=None)),
     "deepseek3": (t.DeepseekV3Config, t.DeepseekV3ForCausalLM, dict(LATENT, n_routed_experts=8, n_group=4, topk_group=2, first_k_dense_replace=1,
         num_hidden_layers=2, q_lora_rank=10, **rope("yarn", factor=4.0, original_max_position_embeddings=8, mscale=1.0, mscale_all_dim=0.5))),
+    "llama4": (t.Llama4TextConfig, t.Llama4ForCausalLM, dict(num_local_experts=3, num_experts_per_tok=1, head_dim=8, intermediate_size=12, num_hidden_layers=4,
+                                                             intermediate_size_mlp=20, interleave_moe_layer_step=2, floor_scale=4, attn_scale=0.3)),
     "olmo3": (t.Olmo3Config, t.Olmo3ForCausalLM, dict(sliding_window=4, num_hidden_layers=4)),
 }
 

@@ -32,7 +32,10 @@ struct decoder {
 
   /// The logits of all tokens of B sequences from their beginnings, for training.
   /// shapes  ids i32 [B, T] -> [B, T, vocabulary]
+  /// errors  "decoder: tokens" for more than the context, if the config says that these have no meaning
   array operator()(const array& ids, source_line l = source_line::current()) const {
+    if (config.bounded && !is_dynamic(ids.shape()) && ids.extent(1) > config.context)
+      throw error("decoder: tokens", std::to_string(ids.extent(1)), "at most " + std::to_string(config.context));
     const auto attend = [&](int layer, const array& q, const array& k, const array& v, const array& sinks) {
       attention_options o{.scale = config.scale_of_scores(), .is_causal = true};
       o.logits_soft_cap = config.attention_soft_cap;
@@ -98,14 +101,20 @@ struct decoder {
     const nn::rotary local_turn = differ ? nn::rotary{config.rotary_size, config.local_rope_base, {}} : turn;
     const auto angles = [&](const nn::rotary& r) { return r.size == 0 ? nn::rotary_angles{} : r.angles(positions, l); };
     const nn::rotary_angles by = angles(turn), local_by = differ ? angles(local_turn) : by;
+    const array growth = config.query_growth == 0 ? array() : query_growth(positions, l);
     for (int i = 0; i < config.layers; ++i) {
-      const bool local = config.window_of(i) != 0;
+      const bool local = config.window_of(i) != 0, still = config.is_unturned(i);
       const auto find = [&](const array& q, const array& k, const array& v, const array& sinks) {
-        return attend(i, q, k, v, sinks);
+        return attend(i, still && growth.exists() ? q * growth : q, k, v, sinks);
       };
-      x = blocks[static_cast<std::size_t>(i)](x, local ? local_turn : turn, local ? local_by : by, find, l);
+      x = blocks[static_cast<std::size_t>(i)](x, still ? nn::rotary{} : local ? local_turn : turn, local ? local_by : by, find, l);
     }
     return norm(x, l);
+  }
+  // By what queries at positions [T] are multiplied, [T, 1, 1].
+  array query_growth(const array& positions, source_line l) const {
+    const array steps = floor((astype(positions, f32, l) + 1.0f) / located(config.growth_step, l), l);
+    return expand_dims(expand_dims(log1p(steps, l) * located(config.query_growth, l) + 1.0f, 1, l), 2, l);
   }
   array logits(const array& x, source_line l) const {
     const array y = astype(config.tied ? token.logits(x, l) : head(x, l), f32, l);

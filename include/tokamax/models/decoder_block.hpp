@@ -21,24 +21,25 @@ struct decoder_attention {
   decoder_norm query_norm, key_norm;
   array sinks = zeros({0});  // [heads], or none
 
-  static decoder_attention of(const decoder_config& c) {
+  static decoder_attention of(const decoder_config& c, int layer) {
     const auto linear = [](int in, int outputs, bool bias) {
       return nn::linear{.in = in, .out = outputs, .use_bias = bias, .kernel_init = nn::initializers::normal<0.02>};
     };
     if (c.latent.rank > 0) return {};
     const int n = c.heads * c.head_size, k = c.kv_heads * c.head_size;
-    const bool all = c.qk_norm == query_key_norm::all, any = c.qk_norm != query_key_norm::none;
+    const query_key_norm normed = c.is_unturned(layer) ? query_key_norm::none : c.qk_norm;
+    const bool all = normed == query_key_norm::all, any = normed != query_key_norm::none;
     return {.heads = c.heads,
             .kv_heads = c.kv_heads,
             .head_size = c.head_size,
-            .normed = c.qk_norm,
+            .normed = normed,
             .clip = c.qkv_clip,
             .query = linear(c.width, n, c.qkv_bias),
             .key = linear(c.width, k, c.qkv_bias),
             .value = linear(c.width, k, c.qkv_bias),
             .out = linear(n, c.width, c.out_bias),
-            .query_norm = decoder_norm::of(c, all ? n : c.head_size, any),
-            .key_norm = decoder_norm::of(c, all ? k : c.head_size, any),
+            .query_norm = decoder_norm::of(c, all ? n : c.head_size, any, c.qk_norm_scales),
+            .key_norm = decoder_norm::of(c, all ? k : c.head_size, any, c.qk_norm_scales),
             .sinks = zeros({c.sinks ? c.heads : 0})};
   }
   template <class Attend>
@@ -125,7 +126,7 @@ struct decoder_block {
             after,
             before,
             after,
-            decoder_attention::of(c),
+            decoder_attention::of(c, layer),
             latent_attention::of(c),
             decoder_mlp::of(c, !mixed),
             mixture_of(c, mixed)};

@@ -66,6 +66,11 @@ struct decoder_config {
   double logit_soft_cap = 0;      ///< of logits; 0: none
   double qkv_clip = 0;            ///< queries, keys and values are cut at this magnitude; 0: they are not
   bool sinks = false;             ///< has each head a score that takes part in the softmax and has no value?
+  bool qk_norm_scales = true;     ///< do the norms of queries and keys have parameters, if others have?
+  std::vector<bool> unturned = {};  ///< of each layer: has it no rotary embedding, and no norm of queries and keys? no list: none
+  double query_growth = 0;          ///< queries of such layers are multiplied by 1 + this * ln(1 + floor((position + 1) / growth_step))
+  double growth_step = 8192;
+  bool bounded = false;    ///< does a text longer than the context have no meaning?
   bool rope_pairs = false;        ///< do the two features that are turned together lie side by side?
 
   expert_config experts = {};
@@ -76,6 +81,7 @@ struct decoder_config {
   bool has_experts(int layer) const {
     return experts.router.experts > 0 && (experts.plain.empty() || !experts.plain.at(static_cast<std::size_t>(layer)));
   }
+  bool is_unturned(int layer) const { return !unturned.empty() && unturned.at(static_cast<std::size_t>(layer)); }
   double scale_of_scores() const {
     if (attention_scale != 0) return attention_scale;
     return 1 / std::sqrt(static_cast<double>(latent.rank > 0 ? latent.plain_size + rotary_size : head_size));
@@ -156,6 +162,9 @@ inline void require_possible(const decoder_config& c, const std::string& where =
   for (const double f : c.scaling.factors) require(f > 0, "rope factors", f, "positive numbers");
   require(c.windows.empty() || c.windows.size() == static_cast<std::size_t>(c.layers), "windows",
           static_cast<double>(c.windows.size()), "one for each of " + std::to_string(c.layers) + " layers");
+  require(c.unturned.empty() || c.unturned.size() == static_cast<std::size_t>(c.layers), "unturned layers",
+          static_cast<double>(c.unturned.size()), "one for each of " + std::to_string(c.layers) + " layers");
+  require(c.growth_step > 0, "growth_step", c.growth_step, "a positive number");
   for (const int w : c.windows) require(w >= 0, "windows", w, "0 or more");
   for (const auto& [name, cap] : {std::pair{"attention_soft_cap", c.attention_soft_cap},
                                   {"logit_soft_cap", c.logit_soft_cap},

@@ -3,11 +3,13 @@
 // umbrella: not tokamax.hpp (models that are read from files use it)
 #pragma once
 
+#include <tokamax/models/decoder.hpp>            // make_decoder
 #include <tokamax/models/families/deepseek.hpp>  // deepseek2, deepseek3
 #include <tokamax/models/families/gemma.hpp>     // gemma, gemma2, gemma3
 #include <tokamax/models/families/gpt2.hpp>      // gpt2
 #include <tokamax/models/families/gpt_oss.hpp>   // gpt_oss
 #include <tokamax/models/families/llama.hpp>     // llama
+#include <tokamax/models/families/llama4.hpp>    // llama4
 #include <tokamax/models/families/mistral.hpp>   // mistral, mixtral
 #include <tokamax/models/families/olmo.hpp>      // olmo, olmo2, olmo3, olmoe
 #include <tokamax/models/families/phi3.hpp>      // phi3
@@ -20,7 +22,7 @@ namespace tokamax::models {
 /// The families that are known here.
 inline constexpr decoder_family decoder_families[] = {
     llama, mistral, qwen2, qwen3,   gemma,     gemma2,    gemma3,  phi3,      gpt2,     olmo,
-    olmo2, olmo3,   olmoe, mixtral, qwen2_moe, qwen3_moe, gpt_oss, deepseek2, deepseek3};
+    olmo2, olmo3,   olmoe, mixtral, qwen2_moe, qwen3_moe, gpt_oss, deepseek2, deepseek3, llama4};
 
 struct pretrained_options {
   tokamax::dtype dtype = f32;                 ///< of the weights: f32 or bf16, whatever the file has
