@@ -1,6 +1,8 @@
-// examples/34_language_models.cpp: load, chat, save. New here: models::decoder, from_pretrained, generator, sampling, decoder_family.
+// examples/34_language_models.cpp: load, chat, save. New here: models::decoder, from_pretrained, generator, sampling, decoder_family, bert,
+// sentence_encoder.
 #include <tokamax/models/from_pretrained.hpp>
 #include <tokamax/models/generator.hpp>
+#include <tokamax/models/sentence_encoder.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>
@@ -32,6 +34,22 @@ models::decoder trained_counter(const models::decoder_config& config) {
   auto now = tk::train::start(tk::init(models::make_decoder(config), tk::random::key(0)), optimizer);
   const auto step = tk::jit(tk::train::step(loss, optimizer), tk::cpu);
   for (int i = 0; i < 60; ++i) now = step(std::move(now), text).first;
+  return now.model;
+}
+
+// An encoder reads a whole sentence at once. This one learns that a sentence means what it means backwards: of eight sentences and the same
+// backwards, the rows of the same one should be most alike.
+models::bert trained_reader() {
+  const auto loss = [](const models::bert& m, const tk::array& ids) {
+    const tk::array alike = tk::matmul(m.embed(ids), tk::transpose(m.embed(tk::reverse(ids, {1}))));  // [8, 8]
+    return tk::mean(tk::softmax_cross_entropy(alike * 8.0f, tk::arange(8, tk::i32)));
+  };
+  const auto optimizer = tk::optim::adam({.learning_rate = 1e-2});
+  const models::bert fresh = models::make_bert(
+      {.vocabulary = 10, .context = 8, .width = 16, .layers = 1, .heads = 2, .hidden = 32, .pooled = false});
+  auto now = tk::train::start(tk::init(fresh, tk::random::key(0)), optimizer);
+  const auto step = tk::jit(tk::train::step(loss, optimizer), tk::cpu);
+  for (int i = 0; i < 60; ++i) now = step(std::move(now), tk::random::randint(tk::random::key(i), {8, 4}, 0, 10)).first;
   return now.model;
 }
 
@@ -83,7 +101,23 @@ int main() {
   models::save_pretrained(other, {read.model, renamed, {9}, mine});
   fmt::print("\nread as {}\n", models::from_pretrained(other, {.families = {mine}}).family.architecture);
 
-  // Without it, the file is refused by what is wrong.
+  // Networks of a block may be experts, of which a router chooses a few for each token: the numbers of a family's config say so, and
+  // everything else stays. Those that a token does not take are not read.
+  auto mixed = config;
+  mixed.set("architectures", std::vector<std::string>{"MixtralForCausalLM"});
+  mixed.set("num_local_experts", 4), mixed.set("num_experts_per_tok", 2);
+  models::generator with_experts(trained_counter(models::mixtral.config(mixed)), tk::cpu);
+  fmt::print("2 of 4 experts say {}\n",
+             fmt::join(with_experts({2, 3}, 5, {}, read.end_tokens, [](int) { return true; }), " "));
+
+  // A sentence_encoder makes a row of each sentence, of any lengths, and products of rows say how alike sentences are. Real encoders, such
+  // as all-MiniLM-L6-v2, are read by `bert_from_pretrained`, and `tokamax_embed` searches with them.
+  models::sentence_encoder embed(trained_reader(), tk::cpu);
+  const tk::array rows = embed({{1, 2, 3, 4}, {4, 3, 2, 1}, {7, 7, 0, 8}});
+  const tk::array alike = tk::matmul(rows, tk::transpose(rows));
+  fmt::print("backwards {:.1f}, another one {:.1f}\n\n", alike[{0, 1}].item(), std::abs(alike[{0, 2}].item()));
+
+  // Without its family, the file of above is refused by what is wrong.
   try {
     models::from_pretrained(other);
   } catch (const tk::error& e) {

@@ -9,12 +9,14 @@
 //   nn/dropout.hpp                   zero random elements while training.
 //   nn/einsum.hpp                    a layer that multiplies by a kernel as an equation says.
 //   nn/embed.hpp                     a learned vector for each of a number of ids.
+//   nn/expert_router.hpp             which experts take a token, and how much each of them counts.
 //   nn/init.hpp                      give the parameters of a model their first values.
 //   nn/initializers.hpp              functions (key, shape) -> array that parameters start from.
 //   nn/linear.hpp                    a matrix product with learned weights.
 //   nn/linear_general.hpp            a linear layer over several axes at once.
 //   nn/lora.hpp                      low-rank adapters beside a model of any kind, which are trained in place of its matrices.
 //   nn/metrics.hpp                   averages over many batches, as values that a program carries.
+//   nn/mixture_of_experts.hpp        networks of which each token takes a few, without dropping tokens.
 //   nn/mlp.hpp                       two linear layers with a nonlinearity between them, plain and gated.
 //   nn/mode.hpp                      whether a layer is trained or used.
 //   nn/multi_head_attention.hpp      attention between any two sequences, with all that its op has, and with a cache for decoding.
@@ -37,6 +39,7 @@
 //   nn/recurrent/rnn.hpp             a layer that takes a recurrent cell over time.
 //   nn/recurrent/simple_cell.hpp     a recurrent cell of one layer.
 //   nn/rotary.hpp                    rotary position embedding, with the frequencies of models that were stretched to longer contexts.
+//   nn/router_losses.hpp             losses of the logits of a router, by which experts are used alike and logits stay small.
 //   nn/sequential.hpp                layers that are called one after the other.
 //   nn/stacked.hpp                   equal layers as one, with a leading axis on their arrays and a loop over it.
 //   nn/statistic.hpp                 an array that a layer computes while it is trained, such as a running mean.
@@ -55,12 +58,14 @@
 #include <tokamax/nn/dropout.hpp>
 #include <tokamax/nn/einsum.hpp>
 #include <tokamax/nn/embed.hpp>
+#include <tokamax/nn/expert_router.hpp>
 #include <tokamax/nn/init.hpp>
 #include <tokamax/nn/initializers.hpp>
 #include <tokamax/nn/linear.hpp>
 #include <tokamax/nn/linear_general.hpp>
 #include <tokamax/nn/lora.hpp>
 #include <tokamax/nn/metrics.hpp>
+#include <tokamax/nn/mixture_of_experts.hpp>
 #include <tokamax/nn/mlp.hpp>
 #include <tokamax/nn/mode.hpp>
 #include <tokamax/nn/multi_head_attention.hpp>
@@ -83,6 +88,7 @@
 #include <tokamax/nn/recurrent/rnn.hpp>
 #include <tokamax/nn/recurrent/simple_cell.hpp>
 #include <tokamax/nn/rotary.hpp>
+#include <tokamax/nn/router_losses.hpp>
 #include <tokamax/nn/sequential.hpp>
 #include <tokamax/nn/stacked.hpp>
 #include <tokamax/nn/statistic.hpp>

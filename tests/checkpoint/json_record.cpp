@@ -40,4 +40,6 @@ TEST_CASE("fields are set, and the text has them") {
   json.set("name", std::string("x"));
   CHECK(json.record("rope").get<double>("theta") == 1e4);
   CHECK(json.text() == "{\n  \"name\": \"x\",\n  \"rope\": {\n    \"theta\": 10000.0\n  }\n}\n");
+  json.remove("rope"), json.remove("none");
+  CHECK(json.text() == "{\n  \"name\": \"x\"\n}\n");
 }

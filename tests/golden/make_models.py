@@ -18,6 +18,8 @@ import gguf
 import numpy as np
 import torch
 import transformers as t
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 FOLDER = pathlib.Path(__file__).parent
 MASK = (1 << 64) - 1
@@ -52,6 +54,9 @@ def rope(kind, **more):
     return dict(rope_parameters=dict(rope_type=kind, rope_theta=1000.0, **more))
 
 
+EXPERTS = dict(moe_intermediate_size=12, num_experts_per_tok=2, num_hidden_layers=2, intermediate_size=20)
+LATENT = dict(EXPERTS, num_key_value_heads=4, kv_lora_rank=12, qk_nope_head_dim=6, qk_rope_head_dim=4, v_head_dim=5)
+
 MODELS = {
     "llama": (t.LlamaConfig, t.LlamaForCausalLM, dict(head_dim=8)),
     "llama_bias": (t.LlamaConfig, t.LlamaForCausalLM, dict(attention_bias=True, mlp_bias=True, tie_word_embeddings=True,
@@ -74,26 +79,51 @@ MODELS = {
     "gpt2": (t.GPT2Config, t.GPT2LMHeadModel, dict(vocab_size=40, n_positions=32, n_embd=32, n_layer=3, n_head=4, bos_token_id=1, eos_token_id=2)),
     "olmo": (t.OlmoConfig, t.OlmoForCausalLM, dict(clip_qkv=0.75)),
     "olmo2": (t.Olmo2Config, t.Olmo2ForCausalLM, dict()),
+    "mixtral": (t.MixtralConfig, t.MixtralForCausalLM, dict(EXPERTS, num_local_experts=4, sliding_window=6)),
+    "qwen2_moe": (t.Qwen2MoeConfig, t.Qwen2MoeForCausalLM, dict(EXPERTS, num_experts=5, num_experts_per_tok=3, shared_expert_intermediate_size=24,
+                                                                mlp_only_layers=[1])),
+    "qwen3_moe": (t.Qwen3MoeConfig, t.Qwen3MoeForCausalLM, dict(EXPERTS, num_experts=6, head_dim=12, norm_topk_prob=True, decoder_sparse_step=2,
+                                                                num_hidden_layers=2)),
+    "olmoe": (t.OlmoeConfig, t.OlmoeForCausalLM, dict(EXPERTS, num_experts=5, clip_qkv=0.75)),
+    "gpt_oss": (t.GptOssConfig, t.GptOssForCausalLM, dict(EXPERTS, num_local_experts=4, head_dim=8, sliding_window=4, swiglu_limit=0.5,
+        **rope("yarn", factor=4.0, original_max_position_embeddings=8, beta_fast=32.0, beta_slow=1.0, truncate=False))),
+    "deepseek2": (t.DeepseekV2Config, t.DeepseekV2ForCausalLM, dict(LATENT, n_routed_experts=6, n_shared_experts=2, topk_method="group_limited_greedy",
+        n_group=3, topk_group=2, routed_scaling_factor=1.5, first_k_dense_replace=1, num_hidden_layers=2, q_lora_rank=None)),
+    "deepseek3": (t.DeepseekV3Config, t.DeepseekV3ForCausalLM, dict(LATENT, n_routed_experts=8, n_group=4, topk_group=2, first_k_dense_replace=1,
+        num_hidden_layers=2, q_lora_rank=10, **rope("yarn", factor=4.0, original_max_position_embeddings=8, mscale=1.0, mscale_all_dim=0.5))),
+    "llama4": (t.Llama4TextConfig, t.Llama4ForCausalLM, dict(num_local_experts=3, num_experts_per_tok=1, head_dim=8, intermediate_size=12, num_hidden_layers=4,
+                                                             intermediate_size_mlp=20, interleave_moe_layer_step=2, floor_scale=4, attn_scale=0.3)),
     "olmo3": (t.Olmo3Config, t.Olmo3ForCausalLM, dict(sliding_window=4, num_hidden_layers=4)),
 }
 
 
-def make_model(name, config_type, model_type, own):
-    values = own if name == "gpt2" else {**COMMON, **own}
-    config = config_type(**values)
+def loaded(name, config, model_type):
+    """A model with weights that follow from their names, its config.json, and the names and shapes of its tensors."""
     config._attn_implementation = "eager"
     model = model_type(config).eval()
     config.architectures = [model_type.__name__]
     folder = pathlib.Path("/tmp") / f"tokamax_golden_{name}"
     model.save_pretrained(folder)
-    from safetensors import safe_open
     with safe_open(folder / "model.safetensors", "pt") as f:
         tensors = {n: list(f.get_slice(n).get_shape()) for n in f.keys()}
     plus_one = name.startswith("gemma")
-    state = {n: value(n, s, plus_one) for n, s in tensors.items()}
-    missing, surplus = model.load_state_dict(state, strict=False)
-    assert not surplus and all(m == "lm_head.weight" for m in missing), (missing, surplus)
-    model.tie_weights()
+    save_file({n: value(n, s, plus_one) for n, s in tensors.items()}, folder / "model.safetensors", {"format": "pt"})
+    model = model_type.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
+    saved = json.loads((folder / "config.json").read_text())
+    return model, dict(config=saved, plus_one=plus_one, tensors=[dict(name=n, shape=s) for n, s in sorted(tensors.items())])
+
+
+def numbers(x):
+    return [float(f"{v:.8g}") for v in x.flatten().tolist()]
+
+
+def write(name, out):
+    lines = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in out.items())
+    (FOLDER / "models" / f"{name}.json").write_text("{\n" + lines + "\n}\n")
+
+
+def make_model(name, config_type, model_type, own):
+    model, out = loaded(name, config_type(**(own if name == "gpt2" else {**COMMON, **own})), model_type)
     ids = [(7 * i * i + 3 * i + 5) % 40 for i in range(11)]
     with torch.no_grad():
         logits = model(torch.tensor([ids]), use_cache=False).logits[0]
@@ -101,11 +131,48 @@ def make_model(name, config_type, model_type, own):
         while len(greedy) < 12:
             greedy.append(int(model(torch.tensor([text]), use_cache=False).logits[0, -1].argmax()))
             text.append(greedy[-1])
-    saved = json.loads((folder / "config.json").read_text())
-    out = dict(config=saved, plus_one=plus_one, tensors=[dict(name=n, shape=s) for n, s in sorted(tensors.items())], ids=ids, greedy=greedy,
-               logits=[float(f"{x:.8g}") for x in logits.flatten().tolist()])
-    lines = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in out.items())
-    (FOLDER / "models" / f"{name}.json").write_text("{\n" + lines + "\n}\n")
+    out.update(ids=ids, greedy=greedy, logits=numbers(logits))
+    if name == "mixtral":
+        out["balance_loss"] = model(torch.tensor([ids]), output_router_logits=True).aux_loss.item()
+    write(name, out)
+    print(name, f"{logits.abs().max():.3f}", len(set(greedy)))
+
+
+IDS = [[5, 15, 39, 3, 27], [7, 2, 19, 30, 11, 8, 1, 22]]
+
+
+def make_bert():
+    """The last states and the embeddings of two texts, which are the means of their states, of length 1."""
+    config = t.BertConfig(vocab_size=40, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+                          max_position_embeddings=24)
+    model, out = loaded("bert", config, t.BertModel)
+    states, means, pooled = [], [], []
+    for ids in IDS:
+        with torch.no_grad():
+            y = model(torch.tensor([ids]))
+        states.append(y.last_hidden_state[0])
+        means.append(torch.nn.functional.normalize(y.last_hidden_state[0].mean(0), dim=0))
+        pooled.append(y.pooler_output[0])
+    out.update(ids=IDS[1], greedy=[], other_ids=IDS[0], logits=numbers(states[1]), embeddings=numbers(torch.stack(means)),
+               pooled=numbers(torch.stack(pooled)))
+    write("bert", out)
+    print("bert", f"{states[1].abs().max():.3f}")
+
+
+def make_t5(name, **own):
+    config = t.T5Config(vocab_size=40, d_model=24, d_kv=6, d_ff=32, num_layers=2, num_decoder_layers=3, num_heads=4, relative_attention_num_buckets=8,
+                        relative_attention_max_distance=12, decoder_start_token_id=0, **own)
+    model, out = loaded(name, config, t.T5ForConditionalGeneration)
+    ids, written = [(7 * i * i + 3 * i + 5) % 40 for i in range(19)], [0] + [(5 * i * i + i + 3) % 40 for i in range(14)]
+    with torch.no_grad():
+        def logits_of(written):
+            return model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([written]), use_cache=False).logits[0]
+        logits, text = logits_of(written), [0]
+        while len(text) < 17:
+            text.append(int(logits_of(text)[-1].argmax()))
+    greedy = text[1:]
+    out.update(ids=ids, greedy=greedy, written=written, logits=numbers(logits))
+    write(name, out)
     print(name, f"{logits.abs().max():.3f}", len(set(greedy)))
 
 
@@ -132,3 +199,6 @@ if __name__ == "__main__":
     make_ggml()
     for name, (config_type, model_type, own) in MODELS.items():
         make_model(name, config_type, model_type, own)
+    make_bert()
+    make_t5("t5")
+    make_t5("t5_gated", feed_forward_proj="gated-gelu", tie_word_embeddings=False)

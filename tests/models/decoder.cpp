@@ -38,6 +38,13 @@ std::vector<decoder_config> configs() {
   all[4].scaling = {.kind = tk::nn::rope_kind::yarn, .factor = 4, .old_context = 8};
   all[5].norm_scales = false, all[5].qkv_clip = 0.1, all[5].attention_scale = 1;
   all[6].rotary_size = 2, all[6].scaling = {.kind = tk::nn::rope_kind::ntk, .factor = 4}, all[6].rotary_size = 4;
+  all.resize(10, plain);
+  all[7].experts = {
+      .router = {.experts = 4, .chosen = 2, .normalise = true}, .hidden = 8, .shared_hidden = 6, .gates_shared = true};
+  all[7].experts.plain = {true, false}, all[7].sinks = true;
+  all[8].latent = {.rank = 6, .query_rank = 5, .plain_size = 4, .value_size = 3}, all[8].rotary_size = 2;
+  all[8].kv_heads = 1, all[8].head_size = 8, all[8].rope_pairs = true, all[8].qkv_bias = all[8].out_bias = true;
+  all[9] = all[8], all[9].latent.query_rank = 0, all[9].qkv_bias = false;
   return all;
 }
 const tk::array ids = tk::array::from<std::int32_t>({3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, {2, 6});
@@ -95,5 +102,13 @@ TEST_CASE("impossible configs are refused by the number") {
                     contains("rope factors: found 0, expected 2"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.heads = 1 << 27, c.head_size = 1 << 27; })(),
                     contains("decoder: head_size"));
+  const auto mixed = [&](auto change) {
+    return refused([&](auto& c) { c.experts = {.router = {.experts = 4, .chosen = 2}, .hidden = 8}, change(c); });
+  };
+  CHECK_THROWS_WITH(mixed([](auto& c) { c.experts.hidden = 0; })(), contains("decoder: hidden of experts: found 0"));
+  CHECK_THROWS_WITH(mixed([](auto& c) { c.experts.plain = {true}; })(),
+                    contains("decoder: plain layers: found 1, expected one for each of 2 layers"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.latent = {.rank = 6, .plain_size = 2, .value_size = 2}; })(),
+                    contains("decoder: head_size: found 4, expected that of one latent key, 10"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.logit_soft_cap = -1; })(), contains("decoder: logit_soft_cap: found -1"));
 }

@@ -3,16 +3,20 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/models/from_pretrained.hpp>
 #include <tokamax/models/generator.hpp>
+#include <tokamax/nn/capture.hpp>
+#include <tokamax/nn/router_losses.hpp>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/error_of.hpp"
 #include "support/ggml_bytes.hpp"
 #include "support/gguf_writer.hpp"
+#include "support/model_checks.hpp"
 #include "support/tiny_models.hpp"
 
 namespace tk = tokamax;
 namespace models = tokamax::models;
+using tk::test::most_apart;
 using tk::test::tiny_model;
 
 namespace {
@@ -29,17 +33,6 @@ std::vector<tk::array> arrays_of(const models::decoder& m) {
 }
 bool same(const models::decoder& a, const models::decoder& b) {
   return std::ranges::equal(arrays_of(a), arrays_of(b), [](const auto& x, const auto& y) { return same(x, y); });
-}
-double most_apart(const tk::array& logits, const std::vector<float>& expected) {
-  const auto found = logits.values<float>();
-  REQUIRE(found.size() == expected.size());
-  double most = 0, scale = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    most = std::fmax(most, std::fabs(static_cast<double>(found[i]) - static_cast<double>(expected[i])));
-    scale = std::fmax(scale, std::fabs(static_cast<double>(expected[i])));
-    if (!std::isfinite(found[i])) return 1e9;
-  }
-  return most / scale;
 }
 tk::array row_of(const std::vector<std::int32_t>& ids) {
   return tk::array::from<std::int32_t>(ids, {1, static_cast<std::int64_t>(ids.size())});
@@ -165,6 +158,83 @@ TEST_CASE("logits are those of transformers, and what is saved is the same model
       for (const auto& [tensor, value] : m.tensors) CHECK(same(saved.read(tensor), value));
     }
   }
+}
+
+TEST_CASE("what stands beside the weights is copied, and the router's logits give the balance loss of transformers") {
+  const temporary_folder folder;
+  const tiny_model m("mixtral");
+  m.write(folder.path / "m");
+  for (const char* name :
+       {"tokenizer.json", "tokenizer_config.json", "generation_config.json", "chat_template.jinja", "notes.txt"})
+    std::ofstream(folder.path / "m" / name) << "{}";
+  const models::pretrained p = models::from_pretrained(folder.path / "m");
+  models::save_pretrained(folder.path / "again", p);
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "generation_config.json", "chat_template.jinja"})
+    CHECK(std::filesystem::exists(folder.path / "again" / name));
+  CHECK(!std::filesystem::exists(folder.path / "again" / "notes.txt"));
+
+  const auto [logits, values] =
+      tk::nn::capture([](const models::decoder& d, const tk::array& ids) { return d(ids); },
+                      [](std::string_view path) { return path.ends_with("router.logits"); })(p.model, row_of(m.ids));
+  tk::arrays rows;
+  for (const auto& [path, value] : values) rows.push_back(value);
+  CHECK(rows.count() == 2);
+  CHECK(tk::nn::balance_loss(tk::concatenate(rows, 0), 2).item() == Approx(m.file.get<double>("balance_loss")));
+}
+
+TEST_CASE("mixtures that contradict themselves are refused by what is wrong") {
+  const auto set = [](const char* name, const char* field, const auto& value) {
+    return refusal(name, [&](tiny_model& m) { m.config.set(field, value); });
+  };
+  const auto without = [](const char* name, const std::string& tensor) {
+    return refusal(name,
+                   [&](tiny_model& m) { std::erase_if(m.tensors, [&](const auto& t) { return t.name == tensor; }); });
+  };
+  const std::string of_expert = "model.layers.1.block_sparse_moe.experts.2.w3.weight";
+  CHECK_THAT(without("mixtral", of_expert),
+             contains("model: tensor " + of_expert + ": found nothing, expected [20,32]"));
+  CHECK_THAT(set("mixtral", "num_local_experts", 5),
+             contains("block_sparse_moe.gate.weight: found [4,32], expected [5,32]"));
+  CHECK_THAT(
+      refusal("mixtral",
+              [](tiny_model& m) {
+                m.tensors.push_back({"model.layers.0.block_sparse_moe.experts.4.w1.weight", tk::zeros({20, 32})});
+              }),
+      contains("experts.4.w1.weight: found [20,32], expected no such tensor"));
+  CHECK_THAT(set("mixtral", "num_local_experts", 1 << 20), contains("decoder: experts: found 1048576"));
+  CHECK_THAT(set("mixtral", "num_local_experts", 0), contains("config.num_local_experts: found 0, expected 1 or more"));
+  CHECK_THAT(set("mixtral", "num_experts_per_tok", 5), contains("decoder: chosen experts: found 5, expected 1 to 4"));
+  CHECK_THAT(set("qwen2_moe", "decoder_sparse_step", 0), contains("config.decoder_sparse_step: found 0"));
+  CHECK_THAT(set("gpt_oss", "swiglu_limit", -1), contains("config.swiglu_limit: found -1"));
+  CHECK_THAT(without("gpt_oss", "model.layers.0.self_attn.sinks"),
+             contains("self_attn.sinks: found nothing, expected [4]"));
+  CHECK_THAT(set("deepseek3", "n_group", 3), contains("decoder: groups of experts: found 3, expected a divisor of 8"));
+  CHECK_THAT(set("deepseek3", "n_group", 8), contains("decoder: experts of a group: found 1, expected the 2"));
+  CHECK_THAT(set("deepseek3", "topk_group", 5), contains("decoder: chosen groups: found 5, expected 1 to 4"));
+  CHECK_THAT(set("deepseek3", "kv_lora_rank", 0), contains("config.kv_lora_rank: found 0, expected 1 or more"));
+  CHECK_THAT(set("deepseek3", "v_head_dim", -2), contains("decoder: size of values: found -2"));
+  CHECK_THAT(set("deepseek2", "topk_method", std::string("noaux")), contains("config.topk_method: found noaux"));
+  CHECK_THAT(refusal("gpt_oss",
+                     [](tiny_model& m) {
+                       tk::checkpoint::json_record packed;
+                       packed.set("quant_method", std::string("mxfp4"));
+                       m.config.set("quantization_config", packed);
+                     }),
+             contains("config.quantization_config.quant_method: found mxfp4, expected weights that are not packed"));
+  CHECK_THAT(refusal("gpt_oss", [](tiny_model& m) { m.tensors.push_back({"x_blocks", tk::zeros({2}, tk::u8)}); }),
+             contains("model: tensor x_blocks: found u8[2], expected floats"));
+}
+
+TEST_CASE("layers that foretell more tokens are not read") {
+  const temporary_folder folder;
+  tiny_model m("deepseek3");
+  m.tensors.push_back({"model.layers.2.eh_proj.weight", tk::zeros({3})});
+  m.write(folder.path / "m");
+  CHECK(most_apart(models::from_pretrained(folder.path / "m").model(row_of(m.ids)), m.logits) < 2e-5);
+  m.tensors.push_back({"model.layers.3.eh_proj.weight", tk::zeros({3})});
+  m.write(folder.path / "more");
+  CHECK_THROWS_WITH(models::from_pretrained(folder.path / "more"),
+                    contains("model.layers.3.eh_proj.weight: found [3]"));
 }
 
 TEST_CASE("weights are rounded to bfloat16 where that is asked for") {

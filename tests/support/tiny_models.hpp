@@ -39,14 +39,14 @@ struct tiny_tensor_name {
 
 /// A file of tests/golden/models.
 struct tiny_model {
-  checkpoint::json_record config;
+  checkpoint::json_record file, config;
   std::vector<checkpoint::named_array> tensors;
   std::vector<std::int32_t> ids, greedy;
   std::vector<float> logits;  // [ids, vocabulary]
 
   explicit tiny_model(const std::string& name) {
     const auto json = checkpoint::json_record::from_file(TOKAMAX_ROOT "/tests/golden/models/" + name + ".json");
-    config = json.record("config");
+    file = json, config = json.record("config");
     for (const auto& t : json.get<std::vector<tiny_tensor_name>>("tensors")) {
       shape s;
       for (const std::int64_t extent : t.shape) s.push_back(extent);
@@ -64,7 +64,8 @@ struct tiny_model {
 };
 
 inline const std::vector<std::string> tiny_model_names{
-    "llama",  "llama_bias", "llama3",       "llama_yarn",    "mistral", "qwen2", "qwen3", "gemma", "gemma2",
-    "gemma3", "phi3",       "phi3_partial", "phi3_longrope", "gpt2",    "olmo",  "olmo2", "olmo3"};
+    "llama",   "llama_bias", "llama3",       "llama_yarn",    "mistral",   "qwen2",     "qwen3", "gemma", "gemma2",
+    "gemma3",  "phi3",       "phi3_partial", "phi3_longrope", "gpt2",      "olmo",      "olmo2", "olmo3", "olmoe",
+    "mixtral", "qwen2_moe",  "qwen3_moe",    "gpt_oss",       "deepseek2", "deepseek3", "llama4"};
 
 }  // namespace tokamax::test

@@ -44,6 +44,8 @@ class json_record {
     value_.set(name, value);
   }
   void set(std::string_view name, const json_record& fields);
+  /// Takes a field out, if it is there.
+  void remove(std::string_view name);
 
   /// Throws an error that names the field.
   [[noreturn]] void refuse(std::string_view name, std::string found, std::string expected) const;
@@ -80,6 +82,7 @@ TOKAMAX_FILES_COMPILED_ONCE bool json_record::is_number(std::string_view name) c
 TOKAMAX_FILES_COMPILED_ONCE void json_record::set(std::string_view name, const json_record& fields) {
   value_[name] = *fields.value_;
 }
+TOKAMAX_FILES_COMPILED_ONCE void json_record::remove(std::string_view name) { value_->erase(std::string(name)); }
 TOKAMAX_FILES_COMPILED_ONCE void json_record::refuse(std::string_view name, std::string found,
                                                      std::string expected) const {
   throw error(error_kind::file, "config" + path_ + "." + std::string(name), std::move(found), std::move(expected),

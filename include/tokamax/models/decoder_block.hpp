@@ -5,12 +5,12 @@
 #pragma once
 
 #include <tokamax/lax/elementwise/arithmetic.hpp>  // maximum, minimum
-#include <tokamax/models/decoder_norm.hpp>         // decoder_norm
-#include <tokamax/nn/linear.hpp>                   // linear
+#include <tokamax/models/latent_attention.hpp>     // latent_attention
+#include <tokamax/nn/mixture_of_experts.hpp>       // mixture_of_experts
 
 namespace tokamax::models {
 
-/// Attention with rotary embedding. How keys are found, the caller says: `attend(q, k, v)` gives the values of each query.
+/// Attention with rotary embedding. How keys are found, the caller says: `attend(q, k, v, sinks)` gives the values of each query.
 ///
 /// shapes  x [..., width] -> the same; q [..., heads, head_size], k and v [..., kv_heads, head_size]
 struct decoder_attention {
@@ -19,24 +19,28 @@ struct decoder_attention {
   double clip = 0;
   nn::linear query, key, value, out;
   decoder_norm query_norm, key_norm;
+  array sinks = zeros({0});  // [heads], or none
 
-  static decoder_attention of(const decoder_config& c) {
+  static decoder_attention of(const decoder_config& c, int layer) {
     const auto linear = [](int in, int outputs, bool bias) {
       return nn::linear{.in = in, .out = outputs, .use_bias = bias, .kernel_init = nn::initializers::normal<0.02>};
     };
+    if (c.latent.rank > 0) return {};
     const int n = c.heads * c.head_size, k = c.kv_heads * c.head_size;
-    const bool all = c.qk_norm == query_key_norm::all, any = c.qk_norm != query_key_norm::none;
+    const query_key_norm normed = c.is_unturned(layer) ? query_key_norm::none : c.qk_norm;
+    const bool all = normed == query_key_norm::all, any = normed != query_key_norm::none;
     return {.heads = c.heads,
             .kv_heads = c.kv_heads,
             .head_size = c.head_size,
-            .normed = c.qk_norm,
+            .normed = normed,
             .clip = c.qkv_clip,
             .query = linear(c.width, n, c.qkv_bias),
             .key = linear(c.width, k, c.qkv_bias),
             .value = linear(c.width, k, c.qkv_bias),
             .out = linear(n, c.width, c.out_bias),
-            .query_norm = decoder_norm::of(c, all ? n : c.head_size, any),
-            .key_norm = decoder_norm::of(c, all ? k : c.head_size, any)};
+            .query_norm = decoder_norm::of(c, all ? n : c.head_size, any, c.qk_norm_scales),
+            .key_norm = decoder_norm::of(c, all ? k : c.head_size, any, c.qk_norm_scales),
+            .sinks = zeros({c.sinks ? c.heads : 0})};
   }
   template <class Attend>
   array operator()(const array& x, const nn::rotary& turn, const nn::rotary_angles& by, const Attend& attend,
@@ -44,7 +48,7 @@ struct decoder_attention {
     const layer_scope scope(*this, x);
     const array q = turned(in_heads(query(x, l), heads, query_norm, l), turn, by, l);
     const array k = turned(in_heads(key(x, l), kv_heads, key_norm, l), turn, by, l);
-    const array y = attend(q, k, in_heads(value(x, l), kv_heads, {}, l));
+    const array y = attend(q, k, in_heads(value(x, l), kv_heads, {}, l), sinks.size() == 0 ? array() : sinks);
     shape s = x.shape();
     s[-1] = heads * head_size;
     return out(reshape(y, s, l), l);
@@ -52,8 +56,8 @@ struct decoder_attention {
 
  private:
   array in_heads(array y, int count, const decoder_norm& norm, source_line l) const {
-    if (clip > 0) y = minimum(maximum(y, -clip, l), clip, l);
     if (normed == query_key_norm::all) y = norm(y, l);
+    if (clip > 0) y = minimum(maximum(y, -clip, l), clip, l);
     shape s = y.shape();
     s[-1] = count;
     s.push_back(head_size);
@@ -72,7 +76,8 @@ struct decoder_mlp {
   nn::activation_function activation = silu;
   nn::linear gate, up, down;  // without a gate it has no outputs
 
-  static decoder_mlp of(const decoder_config& c) {
+  static decoder_mlp of(const decoder_config& c, bool exists) {
+    if (!exists) return {};
     const auto linear = [&](int in, int outputs, bool bias) {
       return nn::linear{.in = in, .out = outputs, .use_bias = bias, .kernel_init = nn::initializers::normal<0.02>};
     };
@@ -89,24 +94,53 @@ struct decoder_mlp {
   }
 };
 
+/// The mixture of a block, which has no experts where there is a plain network.
+inline nn::mixture_of_experts mixture_of(const decoder_config& c, bool exists) {
+  if (!exists) return {};
+  return {.width = c.width,
+          .hidden = c.experts.hidden,
+          .routing = c.experts.router,
+          .use_bias = c.experts.use_bias,
+          .activation = c.activation,
+          .limit = c.experts.limit,
+          .alpha = c.experts.alpha,
+          .weighs_inputs = c.experts.weighs_inputs,
+          .shared_hidden = c.experts.shared_hidden,
+          .gates_shared = c.experts.gates_shared};
+}
+
 /// Both parts, each with a norm before it, behind it or on both sides, and added to the residual path.
 /// shapes  x [..., width] -> the same
 struct decoder_block {
   decoder_norm before_attention, after_attention, before_mlp, after_mlp;
   decoder_attention attend;
+  latent_attention latent;
   decoder_mlp mlp;
+  nn::mixture_of_experts mixture;
 
-  static decoder_block of(const decoder_config& c) {
+  static decoder_block of(const decoder_config& c, int layer) {
     const decoder_norm before = decoder_norm::of(c, c.width, c.norm_before),
                        after = decoder_norm::of(c, c.width, c.norm_after);
-    return {before, after, before, after, decoder_attention::of(c), decoder_mlp::of(c)};
+    const bool mixed = c.has_experts(layer);
+    return {before,
+            after,
+            before,
+            after,
+            decoder_attention::of(c, layer),
+            latent_attention::of(c),
+            decoder_mlp::of(c, !mixed),
+            mixture_of(c, mixed)};
   }
   template <class Attend>
   array operator()(array x, const nn::rotary& turn, const nn::rotary_angles& by, const Attend& found,
                    source_line l = source_line::current()) const {
     const layer_scope scope(*this, x);
-    x = x + located(after_attention(attend(before_attention(x, l), turn, by, found, l), l), l);
-    return x + located(after_mlp(mlp(before_mlp(x, l), l), l), l);
+    const array normed = before_attention(x, l);
+    x = x + located(after_attention(
+                        latent.rank > 0 ? latent(normed, turn, by, found, l) : attend(normed, turn, by, found, l), l),
+                    l);
+    const array seen = before_mlp(x, l);
+    return x + located(after_mlp(mixture.routing.experts > 0 ? mixture(seen, l) : mlp(seen, l), l), l);
   }
 };
 

@@ -4,8 +4,9 @@
 // tested by tests/models/decoder.cpp
 #pragma once
 
-#include <tokamax/nn/mlp.hpp>     // activation_function
-#include <tokamax/nn/rotary.hpp>  // rope_scaling
+#include <tokamax/nn/expert_router.hpp>  // router_options
+#include <tokamax/nn/mlp.hpp>            // activation_function
+#include <tokamax/nn/rotary.hpp>         // rope_scaling
 
 #include <string>  // to_string
 
@@ -14,6 +15,24 @@ namespace tokamax::models {
 enum class norm_kind : std::uint8_t { rms, layer };
 /// Over what queries and keys are normalised before they are turned: nothing, each head, or all heads together.
 enum class query_key_norm : std::uint8_t { none, head, all };
+
+/// A mixture of experts in place of the network of a block; see nn::mixture_of_experts.
+struct expert_config {
+  nn::router_options router = {};  ///< without experts there is no mixture
+  int hidden = 0;                  ///< of each expert
+  int shared_hidden = 0;           ///< of the network that all tokens take; 0: none
+  bool gates_shared = false, use_bias = false, weighs_inputs = false;
+  double limit = 0, alpha = 1.702;
+  std::vector<bool> plain = {};  ///< of each layer: has it a plain network? no list: none has
+};
+
+/// Attention whose keys and values are made of one latent row of a token; see latent_attention.
+struct latent_config {
+  int rank = 0;        ///< of the row; 0: plain attention
+  int query_rank = 0;  ///< of the row from which queries are made; 0: they are made of x
+  int plain_size = 0;  ///< the features of a query that are not turned; decoder_config::rotary_size are
+  int value_size = 0;  ///< of each head
+};
 
 /// A decoder: embedding, blocks of attention and a network of two layers, a norm, and logits. The defaults are Llama's.
 struct decoder_config {
@@ -42,13 +61,70 @@ struct decoder_config {
   std::vector<int> windows = {};  ///< of each layer, the keys that a token sees, its own included; 0, or no list: all
   double local_rope_base = 0;     ///< of layers with a window, which have no scaling then; 0: as the others
 
-  double attention_scale = 0;     ///< of scores; 0: 1 / sqrt(head_size)
+  double attention_scale = 0;     ///< of scores; 0: 1 / the root of the features of a query
   double attention_soft_cap = 0;  ///< of scores; 0: none
   double logit_soft_cap = 0;      ///< of logits; 0: none
   double qkv_clip = 0;            ///< queries, keys and values are cut at this magnitude; 0: they are not
+  bool sinks = false;             ///< has each head a score that takes part in the softmax and has no value?
+  bool qk_norm_scales = true;     ///< do the norms of queries and keys have parameters, if others have?
+  std::vector<bool> unturned =
+      {};  ///< of each layer: has it no rotary embedding, and no norm of queries and keys? no list: none
+  double query_growth =
+      0;  ///< queries of such layers are multiplied by 1 + this * ln(1 + floor((position + 1) / growth_step))
+  double growth_step = 8192;
+  bool bounded = false;     ///< does a text longer than the context have no meaning?
+  bool rope_pairs = false;  ///< do the two features that are turned together lie side by side?
 
+  expert_config experts = {};
+  latent_config latent = {};
+  int further_layers =
+      0;  ///< behind the last, which foretell more tokens in training: files have them, and they are not read
+
+  bool has_experts(int layer) const {
+    return experts.router.experts > 0 && (experts.plain.empty() || !experts.plain.at(static_cast<std::size_t>(layer)));
+  }
+  bool is_unturned(int layer) const { return !unturned.empty() && unturned.at(static_cast<std::size_t>(layer)); }
+  double scale_of_scores() const {
+    if (attention_scale != 0) return attention_scale;
+    return 1 / std::sqrt(static_cast<double>(latent.rank > 0 ? latent.plain_size + rotary_size : head_size));
+  }
   int window_of(int layer) const { return windows.empty() ? 0 : windows.at(static_cast<std::size_t>(layer)); }
 };
+
+namespace detail {
+/// The same of the two parts that few decoders have.
+inline void require_possible_parts(const decoder_config& c, const auto& require) {
+  static constexpr int most = 1 << 28, most_experts = 1 << 16;
+  const nn::router_options& r = c.experts.router;
+  require(r.experts >= 0 && r.experts <= most_experts, "experts", r.experts, "0 to " + std::to_string(most_experts));
+  if (r.experts > 0) {
+    require(c.experts.hidden >= 1 && c.experts.hidden <= most, "hidden of experts", c.experts.hidden,
+            "1 to " + std::to_string(most));
+    require(c.experts.shared_hidden >= 0 && c.experts.shared_hidden <= most, "hidden of shared experts",
+            c.experts.shared_hidden, "0 to " + std::to_string(most));
+    require(r.groups >= 1 && r.experts % r.groups == 0, "groups of experts", r.groups,
+            "a divisor of " + std::to_string(r.experts) + " experts");
+    const int each = r.experts / r.groups;
+    require(r.chosen_groups >= 1 && r.chosen_groups <= r.groups, "chosen groups", r.chosen_groups,
+            "1 to " + std::to_string(r.groups));
+    require(r.groups == 1 || (r.best_of_group >= 1 && r.best_of_group <= each), "experts of a group", each,
+            "the " + std::to_string(r.best_of_group) + " of its score or more");
+    require(r.chosen >= 1 && r.chosen <= each * r.chosen_groups, "chosen experts", r.chosen,
+            "1 to " + std::to_string(each * r.chosen_groups));
+    require(c.experts.plain.empty() || c.experts.plain.size() == static_cast<std::size_t>(c.layers), "plain layers",
+            static_cast<double>(c.experts.plain.size()), "one for each of " + std::to_string(c.layers) + " layers");
+  }
+  if (c.latent.rank == 0) return;
+  for (const auto& [name, size] : {std::pair{"latent rank", c.latent.rank},
+                                   {"size of plain features", c.latent.plain_size},
+                                   {"size of values", c.latent.value_size}})
+    require(size >= 1 && std::int64_t{size} * c.heads <= most, name, size, "1 or more");
+  require(c.latent.query_rank >= 0 && c.latent.query_rank <= most, "latent query_rank", c.latent.query_rank,
+          "0 or more");
+  require(c.kv_heads == 1 && c.head_size == c.latent.rank + c.rotary_size, "head_size", c.head_size,
+          "that of one latent key, " + std::to_string(c.latent.rank + c.rotary_size));
+}
+}  // namespace detail
 
 /// Throws unless the numbers fit each other.
 /// errors  tokamax::error of the kind `argument` that names the number
@@ -88,11 +164,15 @@ inline void require_possible(const decoder_config& c, const std::string& where =
   for (const double f : c.scaling.factors) require(f > 0, "rope factors", f, "positive numbers");
   require(c.windows.empty() || c.windows.size() == static_cast<std::size_t>(c.layers), "windows",
           static_cast<double>(c.windows.size()), "one for each of " + std::to_string(c.layers) + " layers");
+  require(c.unturned.empty() || c.unturned.size() == static_cast<std::size_t>(c.layers), "unturned layers",
+          static_cast<double>(c.unturned.size()), "one for each of " + std::to_string(c.layers) + " layers");
+  require(c.growth_step > 0, "growth_step", c.growth_step, "a positive number");
   for (const int w : c.windows) require(w >= 0, "windows", w, "0 or more");
   for (const auto& [name, cap] : {std::pair{"attention_soft_cap", c.attention_soft_cap},
                                   {"logit_soft_cap", c.logit_soft_cap},
                                   {"qkv_clip", c.qkv_clip}})
     require(cap >= 0, name, cap, "0 or more");
+  detail::require_possible_parts(c, require);
 }
 
 }  // namespace tokamax::models

@@ -106,6 +106,18 @@ inline void read_rope(const checkpoint::json_record& json, decoder_config& c, do
   read_scaling(json, rope, c);
 }
 
+/// The experts of a mixture, by the names that most families have for their numbers. Their count is `count`, or num_local_experts.
+inline void read_experts(const checkpoint::json_record& json, const char* count, const char* hidden,
+                         decoder_config& c) {
+  nn::router_options& r = c.experts.router;
+  if (!json.has(count)) count = "num_local_experts";
+  r.experts = json.get<int>(count);
+  if (r.experts < 1) json.refuse(count, std::to_string(r.experts), "1 or more");
+  r.chosen = json.get<int>("num_experts_per_tok");
+  r.normalise = json.get<bool>("norm_topk_prob", false);
+  c.experts.hidden = json.get<int>(hidden);
+}
+
 /// The window of each layer: of those that `layer_types` calls sliding, or for which `slides(layer)`.
 inline void read_windows(const checkpoint::json_record& json, decoder_config& c, auto slides) {
   const int window = json.get<int>("sliding_window", 0);
@@ -145,6 +157,33 @@ inline std::vector<weight_name> llama_names() {
           {"model.layers.#.mlp.gate_proj.bias", {"blocks[#].mlp.gate.bias"}},
           {"model.layers.#.mlp.up_proj.bias", {"blocks[#].mlp.up.bias"}},
           {"model.layers.#.mlp.down_proj.bias", {"blocks[#].mlp.down.bias"}}};
+}
+
+/// Those of a mixture of experts.
+inline std::vector<weight_name> mixture_names() {
+  using enum weight_form;
+  return {{"model.layers.#.mlp.gate.weight", {"blocks[#].mixture.router.gate.kernel"}, transposed},
+          {"model.layers.#.mlp.experts.*.gate_proj.weight", {"blocks[#].mixture.gate"}, transposed},
+          {"model.layers.#.mlp.experts.*.up_proj.weight", {"blocks[#].mixture.up"}, transposed},
+          {"model.layers.#.mlp.experts.*.down_proj.weight", {"blocks[#].mixture.down"}, transposed}};
+}
+
+/// Those of a network that all tokens take, called `expert` or `experts`.
+inline std::vector<weight_name> shared_names(bool many) {
+  using enum weight_form;
+  if (many)
+    return {
+        {"model.layers.#.mlp.shared_experts.gate_proj.weight", {"blocks[#].mixture.shared.gate.kernel"}, transposed},
+        {"model.layers.#.mlp.shared_experts.up_proj.weight", {"blocks[#].mixture.shared.up.kernel"}, transposed},
+        {"model.layers.#.mlp.shared_experts.down_proj.weight", {"blocks[#].mixture.shared.down.kernel"}, transposed}};
+  return {{"model.layers.#.mlp.shared_expert.gate_proj.weight", {"blocks[#].mixture.shared.gate.kernel"}, transposed},
+          {"model.layers.#.mlp.shared_expert.up_proj.weight", {"blocks[#].mixture.shared.up.kernel"}, transposed},
+          {"model.layers.#.mlp.shared_expert.down_proj.weight", {"blocks[#].mixture.shared.down.kernel"}, transposed},
+          {"model.layers.#.mlp.shared_expert_gate.weight", {"blocks[#].mixture.shared_gate.kernel"}, transposed}};
+}
+inline std::vector<weight_name> joined(std::vector<weight_name> names, const std::vector<weight_name>& more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
 }
 
 /// The same with other norms: of each, the name in a layer and the array.

@@ -21,12 +21,12 @@ struct decoder_norm {
   array scale = full({has_scale ? width : 0}, 1 - scale_offset);
   array shift = zeros({has_scale && kind == norm_kind::layer ? width : 0});
 
-  static decoder_norm of(const decoder_config& c, int width, bool exists = true) {
+  static decoder_norm of(const decoder_config& c, int width, bool exists = true, bool has_scale = true) {
     return {.width = exists ? width : 0,
             .kind = c.norm,
             .epsilon = c.epsilon,
             .scale_offset = c.scale_offset,
-            .has_scale = c.norm_scales};
+            .has_scale = has_scale && c.norm_scales};
   }
   array operator()(const array& x, source_line l = source_line::current()) const {
     if (width == 0) return x;

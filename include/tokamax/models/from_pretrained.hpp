@@ -3,25 +3,30 @@
 // umbrella: not tokamax.hpp (models that are read from files use it)
 #pragma once
 
-#include <tokamax/models/families/gemma.hpp>    // gemma, gemma2, gemma3
-#include <tokamax/models/families/gpt2.hpp>     // gpt2
-#include <tokamax/models/families/llama.hpp>    // llama
-#include <tokamax/models/families/mistral.hpp>  // mistral
-#include <tokamax/models/families/olmo.hpp>     // olmo, olmo2, olmo3
-#include <tokamax/models/families/phi3.hpp>     // phi3
-#include <tokamax/models/families/qwen.hpp>     // qwen2, qwen3
-#include <tokamax/models/gguf_decoder.hpp>      // gguf_names
+#include <tokamax/models/decoder.hpp>            // make_decoder
+#include <tokamax/models/families/deepseek.hpp>  // deepseek2, deepseek3
+#include <tokamax/models/families/gemma.hpp>     // gemma, gemma2, gemma3
+#include <tokamax/models/families/gpt2.hpp>      // gpt2
+#include <tokamax/models/families/gpt_oss.hpp>   // gpt_oss
+#include <tokamax/models/families/llama.hpp>     // llama
+#include <tokamax/models/families/llama4.hpp>    // llama4
+#include <tokamax/models/families/mistral.hpp>   // mistral, mixtral
+#include <tokamax/models/families/olmo.hpp>      // olmo, olmo2, olmo3, olmoe
+#include <tokamax/models/families/phi3.hpp>      // phi3
+#include <tokamax/models/families/qwen.hpp>      // qwen2, qwen3 and their mixtures
+#include <tokamax/models/gguf_decoder.hpp>       // gguf_names
+#include <tokamax/models/model_folder.hpp>       // write_model_folder
 
 namespace tokamax::models {
 
 /// The families that are known here.
-inline constexpr decoder_family decoder_families[] = {llama,  mistral, qwen2, qwen3, gemma, gemma2,
-                                                      gemma3, phi3,    gpt2,  olmo,  olmo2, olmo3};
+inline constexpr decoder_family decoder_families[] = {
+    llama, mistral, qwen2, qwen3,   gemma,     gemma2,    gemma3,  phi3,      gpt2,      olmo,
+    olmo2, olmo3,   olmoe, mixtral, qwen2_moe, qwen3_moe, gpt_oss, deepseek2, deepseek3, llama4};
 
 struct pretrained_options {
   tokamax::dtype dtype = f32;  ///< of the weights: f32 or bf16, whatever the file has
-  bool packed =
-      false;  ///< do matrices that a GGUF file has in 4 to 8 bits stay as they are? They are in pretrained::packed
+  bool packed = false;         ///< matrices that a GGUF file has in 4 to 8 bits stay codes, in pretrained::packed
   std::vector<decoder_family> families = {};  ///< of the user, which are looked through before those of the library
 };
 
@@ -31,7 +36,8 @@ struct pretrained {
   checkpoint::json_record config;        ///< config.json
   std::vector<std::int32_t> end_tokens;  ///< which end what the model says
   decoder_family family;
-  quant::packed_leaves packed = {};  ///< matrices without values in `model`; see generator_options::packed
+  quant::packed_leaves packed = {};   ///< matrices without values in `model`; see generator_options::packed
+  std::filesystem::path source = {};  ///< the folder from which it was read, where its tokenizer is
 };
 
 namespace detail {
@@ -72,13 +78,17 @@ inline decoder decoder_for(const checkpoint::json_record& config, const decoder_
   return make_decoder(c);
 }
 
-/// Tensors without meaning here: tables that other programs compute, masks, and an output layer that the embedding replaces.
-inline std::set<std::string> tensors_without_use(const tensor_source& from, bool tied) {
+/// Tensors without meaning here: tables that other programs compute, masks, an output layer that the embedding replaces, and layers that
+/// foretell more tokens in training.
+inline std::set<std::string> tensors_without_use(const tensor_source& from, const decoder_config& c) {
   std::set<std::string> names;
   for (const auto& [name, s] : from.shapes)
     if (name.ends_with("rotary_emb.inv_freq") || name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") ||
-        (tied && name == "lm_head.weight"))
+        (c.tied && name == "lm_head.weight"))
       names.insert(name);
+  for (int i = c.layers; i < c.layers + c.further_layers; ++i)
+    for (const auto& [name, s] : from.shapes)
+      if (name.starts_with("model.layers." + std::to_string(i) + ".")) names.insert(name);
   return names;
 }
 
@@ -106,7 +116,8 @@ inline pretrained from_gguf(const std::filesystem::path& path, const pretrained_
     ignored.insert(factors->first);
   }
   const bool joined = result.model.config.gated && !from.shapes.contains("blk.0.ffn_gate.weight");
-  read_weights(result.model, from, gguf_names(*family, joined), ignored, o.dtype, o.packed ? &result.packed : nullptr);
+  read_weights(result.model, from, gguf_names(*family, joined), weight_counts::of(result.model.config), ignored,
+               o.dtype, o.packed ? &result.packed : nullptr);
   for (const char* token : {"eos", "eot"})
     if (const std::string id = std::string("tokenizer.ggml.") + token + "_token_id"; file->has(id))
       result.end_tokens.push_back(gguf_integer(*file, id));
@@ -124,7 +135,8 @@ inline pretrained from_folder(const std::filesystem::path& path, const pretraine
   if (!family)
     config.refuse("architectures", architectures.empty() ? "none" : architectures[0],
                   names_of_families(o, &decoder_family::architecture));
-  pretrained result{.model = {}, .config = config, .end_tokens = {}, .family = *family};
+  require_plain_weights(config);
+  pretrained result{.model = {}, .config = config, .end_tokens = {}, .family = *family, .source = path};
   tensor_source from = tensors_of_folder(path);
   result.model = decoder_for(config, *family, from);
   // Models that were saved without their output layer have no prefix: "layers.0" in place of "model.layers.0".
@@ -133,7 +145,8 @@ inline pretrained from_folder(const std::filesystem::path& path, const pretraine
     if (const std::size_t dot = n.tensor.find('.');
         n.tensor.starts_with("model.") || n.tensor.starts_with("transformer."))
       names.push_back({n.tensor.substr(dot + 1), n.arrays, n.form});
-  read_weights(result.model, from, names, tensors_without_use(from, result.model.config.tied), o.dtype);
+  read_weights(result.model, from, names, weight_counts::of(result.model.config),
+               tensors_without_use(from, result.model.config), o.dtype);
   if (const auto more = path / "generation_config.json"; std::filesystem::exists(more))
     add_end_tokens(checkpoint::json_record::from_file(more), result.end_tokens);
   add_end_tokens(config, result.end_tokens);
@@ -155,19 +168,14 @@ inline pretrained from_pretrained(const std::filesystem::path& path, const pretr
   return std::filesystem::is_directory(path) ? detail::from_folder(path, options) : detail::from_gguf(path, options);
 }
 
-/// Writes a folder that `transformers` and `from_pretrained` read: config.json, and safetensors files of at most `most_bytes`.
+/// Writes a folder that `transformers` and `from_pretrained` read: config.json, safetensors files of at most `most_bytes`, and copies of the
+/// tokenizer's files and of generation_config.json, if the model was read from a folder that has them.
 /// errors  tokamax::error if the folder exists already, or cannot be written
 /// source  transformers.PreTrainedModel.save_pretrained
 inline void save_pretrained(const std::filesystem::path& path, const pretrained& it,
                             std::uint64_t most_bytes = 5'000'000'000) {
-  if (std::filesystem::exists(path))
-    throw error(error_kind::file, "save_pretrained", "a folder that exists already", "a new one", path.string());
-  std::error_code failure;
-  std::filesystem::create_directories(path, failure);
-  if (failure)
-    throw error(error_kind::file, "save_pretrained", failure.message(), "a folder that can be made", path.string());
-  checkpoint::write_safetensors_folder(path, named_weights(it.model, it.family.names()), most_bytes);
-  replace_file(path / "config.json", it.config.text());
+  detail::write_model_folder(path, named_weights(it.model, it.family.names(), weight_counts::of(it.model.config)),
+                             it.config, it.source, most_bytes);
 }
 
 }  // namespace tokamax::models

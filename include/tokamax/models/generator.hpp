@@ -31,7 +31,7 @@ class generator {
   explicit generator(decoder model, any_device where, const generator_options& o = {}) : chunk_(o.chunk) {
     const std::int64_t most = model.config.context;
     context_ = o.context == 0 ? most : o.context;
-    if (context_ < 1 || (model.config.learned_positions && context_ > most))
+    if (context_ < 1 || ((model.config.learned_positions || model.config.bounded) && context_ > most))
       throw error("generator: context", std::to_string(context_), "1 to " + std::to_string(most));
     if (chunk_ < 1) throw error("generator: chunk", std::to_string(chunk_), "1 or more");
     config_ = model.config;

@@ -32,7 +32,8 @@ inline tensor_source tensors_of_folder(const std::filesystem::path& path) {
                        .where = path.string()};
   for (const auto& [name, stored] : folder->arrays()) {
     if (!is_floating(stored.type.dtype))
-      if (!name.ends_with(".bias") && !name.ends_with("masked_bias"))  // masks of old files
+      if (!name.ends_with(".bias") && !name.ends_with("masked_bias") &&
+          !name.ends_with("position_ids"))  // of old files
         throw error(error_kind::file, "model: tensor " + name, stored.text, "floats", path.string());
     result.shapes.emplace(name, stored.type.shape);
   }

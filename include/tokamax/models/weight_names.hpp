@@ -1,4 +1,4 @@
-// tokamax/models/weight_names.hpp: where the arrays of a decoder are among the tensors of a file, both ways.
+// tokamax/models/weight_names.hpp: where the arrays of a model are among the tensors of a file, both ways.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: not tokamax.hpp (models that are read from files use it)
 // tested by tests/models/from_pretrained.cpp
@@ -7,7 +7,7 @@
 #include <tokamax/lax/indexing/slice.hpp>      // slice_in_dim
 #include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
 #include <tokamax/lax/shapes/transpose.hpp>    // transpose
-#include <tokamax/models/decoder.hpp>          // decoder
+#include <tokamax/models/decoder_config.hpp>   // decoder_config
 #include <tokamax/models/tensor_source.hpp>    // tensor_source
 #include <tokamax/quant/weight_only.hpp>       // packed_leaves
 
@@ -20,26 +20,37 @@ enum class weight_form : std::uint8_t {
   same,
   transposed,  ///< [out, in] there, [in, out] here, as in linear layers of PyTorch
   paired,      ///< the same, and the two features of a pair that is turned lie side by side, as in Llama's GGUF files
-  plus_one     ///< there is 1 more than here, as in norms of Gemma's GGUF files
+  plus_one,    ///< there is 1 more than here, as in norms of Gemma's GGUF files
+  alternating  ///< the elements of several arrays take turns along the last axis
 };
 
-/// A tensor and the arrays that are in it, one behind the other along the outputs. `#` stands for the number of a layer.
+/// A tensor and the arrays that are in it, one behind the other along the outputs. `#` stands for the number of a layer, and `*` for that of
+/// an expert, whose part of an array [experts, ...] the tensor is.
 struct weight_name {
   std::string_view tensor;               ///< "model.layers.#.self_attn.q_proj.weight"
   std::vector<std::string_view> arrays;  ///< {"blocks[#].attend.query.kernel"}
   weight_form form = weight_form::same;
 };
 
+/// How many of each thing the names of a model count.
+struct weight_counts {
+  int layers = 0, experts = 0;
+  int heads = 1, kv_heads = 1;  ///< of paired queries and keys
+
+  static weight_counts of(const decoder_config& c) { return {c.layers, c.experts.router.experts, c.heads, c.kv_heads}; }
+};
+
 namespace detail {
 
-inline std::string of_layer(std::string_view pattern, int layer) {
-  const std::size_t at = pattern.find('#');
-  if (at == std::string_view::npos) return std::string(pattern);
-  return std::string(pattern.substr(0, at)) + std::to_string(layer) + std::string(pattern.substr(at + 1));
+inline std::string with_number(std::string pattern, char mark, int number) {
+  if (const std::size_t at = pattern.find(mark); at != std::string::npos)
+    pattern.replace(at, 1, std::to_string(number));
+  return pattern;
 }
 
-/// The arrays of a decoder by their paths, without those of no size.
-inline std::map<std::string, array*> arrays_by_path(decoder& model) {
+/// The arrays of a model by their paths, without those of no size.
+template <class Model>
+std::map<std::string, array*> arrays_by_path(Model& model) {
   std::map<std::string, array*> result;
   for_each_leaf_with_path(
       [&](std::string_view path, array& leaf) {
@@ -58,44 +69,74 @@ struct weight_place {
   std::vector<std::string> paths;
   std::vector<array*> arrays;
   weight_form form;
+  int expert = -1;  // whose part of the arrays it is; -1: the whole
 
-  int axis() const { return arrays[0]->rank() - 1; }  // along which they lie one behind the other, here
-  bool swaps() const { return form != weight_form::same && form != weight_form::plus_one && axis() == 1; }
+  /// What is in the tensor of an array.
+  shape part_of(const array& a) const {
+    if (expert < 0) return a.shape();
+    shape s;
+    for (int i = 1; i < a.rank(); ++i) s.push_back(a.extent(i));
+    return s;
+  }
+  int axis() const { return part_of(*arrays[0]).rank() - 1; }  // along which they lie one behind the other, here
+  bool swaps() const {
+    return form != weight_form::same && form != weight_form::plus_one && form != weight_form::alternating &&
+           axis() == 1;
+  }
   /// The shape of the tensor in the file.
   shape stored() const {
-    shape s = arrays[0]->shape();
+    shape s = part_of(*arrays[0]);
     for (std::size_t i = 1; i < arrays.size(); ++i) s[-1] += arrays[i]->extent(-1);
     if (swaps()) std::swap(s[0], s[1]);
     return s;
   }
 };
 
-/// All tensors of a model with so many layers for which `arrays` has all of their arrays.
-inline std::vector<weight_place> places_of(const std::vector<weight_name>& names, int layers,
+/// All tensors of a model for which `arrays` has all of their arrays.
+inline std::vector<weight_place> places_of(const std::vector<weight_name>& names, const weight_counts& n,
                                            const std::map<std::string, array*>& arrays) {
   std::vector<weight_place> result;
-  for (const weight_name& n : names)
-    for (int i = 0; i < (n.tensor.find('#') == std::string_view::npos ? 1 : layers); ++i) {
-      weight_place place{of_layer(n.tensor, i), {}, {}, n.form};
-      for (const std::string_view pattern : n.arrays) {
-        place.paths.push_back(of_layer(pattern, i));
+  for (const weight_name& name : names) {
+    const auto counts = [&](char mark) { return name.tensor.find(mark) != std::string_view::npos; };
+    for (int i = 0; i < (counts('#') ? n.layers : 1); ++i) {
+      weight_place place{with_number(std::string(name.tensor), '#', i), {}, {}, name.form};
+      for (const std::string_view pattern : name.arrays) {
+        place.paths.push_back(with_number(std::string(pattern), '#', i));
         if (const auto found = arrays.find(place.paths.back()); found != arrays.end())
           place.arrays.push_back(found->second);
       }
-      if (place.arrays.size() == place.paths.size()) result.push_back(std::move(place));
+      if (place.arrays.size() != place.paths.size()) continue;
+      if (!counts('*')) result.push_back(place);
+      for (int e = 0; counts('*') && e < n.experts; ++e) {
+        result.push_back(place);
+        result.back().tensor = with_number(place.tensor, '*', e);
+        result.back().expert = e;
+      }
     }
+  }
   return result;
 }
 
+/// Pairs side by side -> halves one behind the other, for `heads` heads of the rows of x.
+inline array halves_of_pairs(const array& x, std::int64_t heads) {
+  const std::int64_t each = x.extent(0) / heads, rest = x.size() / std::max<std::int64_t>(1, x.extent(0));
+  return reshape(transpose(reshape(x, {heads, each / 2, 2, rest}), {0, 2, 1, 3}), x.shape());
+}
+
+/// The part of an array that is in a tensor.
+inline array part_in(const weight_place& p, const array& a) {
+  return p.expert < 0 ? a : reshape(slice_in_dim(a, p.expert, p.expert + 1, 0), p.part_of(a));
+}
+
 /// The heads of the tensor of queries or keys.
-inline std::int64_t heads_of(const weight_place& p, const decoder_config& c) {
-  return p.paths[0].find(".query.") != std::string::npos ? c.heads : c.kv_heads;
+inline std::int64_t heads_of(const weight_place& p, const weight_counts& n) {
+  return p.paths[0].find(".query.") != std::string::npos ? n.heads : n.kv_heads;
 }
 
 /// The rows of a tensor of codes become columns of packed weights, and its arrays keep their types alone.
-inline void read_codes(const weight_place& p, const tensor_source& from, const decoder_config& c, dtype as,
+inline void read_codes(const weight_place& p, const tensor_source& from, const weight_counts& n, dtype as,
                        quant::packed_leaves& to) {
-  const std::int64_t all = from.shapes.at(p.tensor)[0], each = std::max<std::int64_t>(2, all / heads_of(p, c));
+  const std::int64_t all = from.shapes.at(p.tensor)[0], each = std::max<std::int64_t>(2, all / heads_of(p, n));
   std::vector<std::int64_t> rows;
   for (std::int64_t i = 0; i < all; ++i) {
     const std::int64_t head = i / each * each, within = i - head, half = each / 2;
@@ -112,81 +153,143 @@ inline void read_codes(const weight_place& p, const tensor_source& from, const d
   }
 }
 
-/// Pairs side by side -> halves one behind the other, for `heads` heads of the rows of x.
-inline array halves_of_pairs(const array& x, std::int64_t heads) {
-  const std::int64_t each = x.extent(0) / heads, rest = x.size() / std::max<std::int64_t>(1, x.extent(0));
-  return reshape(transpose(reshape(x, {heads, each / 2, 2, rest}), {0, 2, 1, 3}), x.shape());
+/// Can a tensor of codes be packed as it lies?
+inline bool has_codes(const weight_place& p, const tensor_source& from) {
+  return p.expert < 0 && p.axis() == 1 && p.form != weight_form::plus_one && p.form != weight_form::alternating &&
+         from.has_codes(p.tensor);
 }
 
-}  // namespace detail
+/// The arrays of a tensor that was read, each with its part.
+inline std::vector<array> parts_of(const weight_place& p, array x, const weight_counts& n) {
+  if (p.form == weight_form::plus_one) x = x - 1.0f;
+  if (p.form == weight_form::paired) x = halves_of_pairs(x, heads_of(p, n));
+  if (p.swaps()) x = transpose(x, {1, 0});
+  if (p.arrays.size() == 1) return {x};
+  std::vector<array> parts;
+  const std::int64_t count = std::ssize(p.arrays);
+  if (p.form == weight_form::alternating) {
+    shape pairs = p.part_of(*p.arrays[0]);
+    pairs.push_back(count);
+    x = reshape(x, pairs);
+    for (std::int64_t i = 0; i < count; ++i)
+      parts.push_back(reshape(slice_in_dim(x, i, i + 1, -1), p.part_of(*p.arrays[0])));
+    return parts;
+  }
+  std::int64_t at = 0;
+  for (const array* const a : p.arrays) {
+    parts.push_back(slice_in_dim(x, at, at + a->extent(-1), p.axis()));
+    at += a->extent(-1);
+  }
+  return parts;
+}
 
-/// Reads the tensors of a file into a decoder. Everything is compared with the file before memory is taken. If `packed` is there,
-/// it takes the matrices of codes.
-/// errors  tokamax::error of the kind `file` with the name of a tensor that is missing, has another shape, or has no place
-inline void read_weights(decoder& model, const tensor_source& from, const std::vector<weight_name>& names,
-                         const std::set<std::string>& ignored, dtype as, quant::packed_leaves* packed = nullptr) {
+/// A tensor with the parts of its arrays.
+inline array tensor_of(const weight_place& p) {
+  arrays parts;
+  for (const array* a : p.arrays) parts.push_back(part_in(p, *a));
+  const bool turns = p.form == weight_form::alternating;
+  if (turns)
+    for (int i = 0; i < parts.count(); ++i) parts[i] = expand_dims(parts[i], -1);
+  array x = parts.count() == 1 ? parts[0] : concatenate(parts, turns ? p.axis() + 1 : p.axis());
+  if (turns) x = reshape(x, p.stored());
+  return p.swaps() ? transpose(x, {1, 0}) : x;
+}
+
+/// Adds a part of an array to those that are there, an expert or -1 for the whole. False if it is there already.
+inline bool add_part(std::set<int>& parts, int expert) {
+  return !parts.contains(-1) && (expert >= 0 || parts.empty()) && parts.insert(expert).second;
+}
+
+/// Chooses the places whose tensors are there, and throws unless they have every part of every array once, and nothing is left over.
+inline std::vector<weight_place> checked_places(const std::map<std::string, array*>& arrays, const tensor_source& from,
+                                                const std::vector<weight_name>& names, const weight_counts& n,
+                                                const std::set<std::string>& ignored) {
   const auto refuse = [&](const std::string& what, std::string found, std::string expected) {
     throw error(error_kind::file, "model: " + what, std::move(found), std::move(expected), from.where);
   };
-  std::map<std::string, array*> arrays = detail::arrays_by_path(model);
-  std::vector<detail::weight_place> places = detail::places_of(names, model.config.layers, arrays);
-  std::erase_if(places, [&](const detail::weight_place& p) { return !from.shapes.contains(p.tensor); });
-  std::set<std::string> known, filled;
-  for (const detail::weight_place& p : places) {
-    const shape expected = p.stored();
-    if (const shape& found = from.shapes.at(p.tensor); !(found == expected))
-      refuse("tensor " + p.tensor, std::string((message() << found).view()),
-             std::string((message() << expected).view()));
+  const auto text = [](const shape& s) { return std::string((message() << s).view()); };
+  const std::vector<weight_place> all = places_of(names, n, arrays);
+  std::vector<weight_place> places;
+  std::set<std::string> known;
+  std::map<std::string, std::set<int>> filled;
+  for (const weight_place& p : all) {
+    if (!from.shapes.contains(p.tensor)) continue;
+    if (const shape &found = from.shapes.at(p.tensor), expected = p.stored(); !(found == expected))
+      refuse("tensor " + p.tensor, text(found), text(expected));
     known.insert(p.tensor);
-    for (const std::string& path : p.paths)
-      if (!filled.insert(path).second) refuse("tensor " + p.tensor, "a second one for " + path, "one");
+    for (const std::string& path : p.paths) {
+      if (!add_part(filled[path], p.expert)) refuse("tensor " + p.tensor, "a second one for " + path, "one");
+    }
+    places.push_back(p);
   }
   for (const auto& [path, leaf] : arrays) {
-    if (filled.contains(path)) continue;
-    for (const detail::weight_place& p : detail::places_of(names, model.config.layers, arrays))
-      if (std::find(p.paths.begin(), p.paths.end(), path) != p.paths.end())
-        refuse("tensor " + p.tensor, "nothing", std::string((message() << p.stored()).view()));
+    const std::set<int>& parts = filled[path];
+    if (parts.contains(-1) || (!parts.empty() && std::ssize(parts) == leaf->extent(0))) continue;
+    for (const weight_place& p : all)
+      if (!known.contains(p.tensor) && std::find(p.paths.begin(), p.paths.end(), path) != p.paths.end())
+        refuse("tensor " + p.tensor, "nothing", text(p.stored()));
     refuse("array " + path, "no name", "a tensor that has it");
   }
   for (const auto& [name, s] : from.shapes)
-    if (!known.contains(name) && !ignored.contains(name))
-      refuse("tensor " + name, std::string((message() << s).view()), "no such tensor");
-  for (detail::weight_place& p : places) {
-    if (packed && p.axis() == 1 && p.form != weight_form::plus_one && from.has_codes(p.tensor)) {
-      detail::read_codes(p, from, model.config, as, *packed);
+    if (!known.contains(name) && !ignored.contains(name)) refuse("tensor " + name, text(s), "no such tensor");
+  return places;
+}
+
+inline void read_arrays(const std::map<std::string, array*>& arrays, const tensor_source& from,
+                        const std::vector<weight_name>& names, const weight_counts& n,
+                        const std::set<std::string>& ignored, dtype as, quant::packed_leaves* packed) {
+  std::map<array*, tokamax::arrays> of_experts;
+  for (const weight_place& p : checked_places(arrays, from, names, n, ignored)) {
+    if (packed && has_codes(p, from)) {
+      read_codes(p, from, n, as, *packed);
       continue;
     }
-    array x = from.read(p.tensor, as);
-    if (p.form == weight_form::plus_one) x = x - 1.0f;
-    if (p.form == weight_form::paired) x = detail::halves_of_pairs(x, detail::heads_of(p, model.config));
-    if (p.swaps()) x = transpose(x, {1, 0});
-    std::int64_t at = 0;
-    for (array* const a : p.arrays) {
-      const std::int64_t size = a->extent(-1);
-      *a = p.arrays.size() == 1 ? x : slice_in_dim(x, at, at + size, p.axis());
-      at += size;
+    const std::vector<array> parts = parts_of(p, from.read(p.tensor, as), n);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (p.expert < 0) {
+        *p.arrays[i] = parts[i];
+        continue;
+      }
+      tokamax::arrays& each = of_experts[p.arrays[i]];  // places of an array have its experts in order
+      each.push_back(expand_dims(parts[i], 0));
+      if (each.count() == n.experts) *p.arrays[i] = concatenate(each, 0), each = {};
     }
   }
 }
 
-/// The tensors of a decoder as a file has them.
-/// errors  "model: array" if the names leave one out
-inline std::vector<checkpoint::named_array> named_weights(decoder model, const std::vector<weight_name>& names) {
-  const std::map<std::string, array*> arrays = detail::arrays_by_path(model);
+inline std::vector<checkpoint::named_array> named_arrays(const std::map<std::string, array*>& arrays,
+                                                         const std::vector<weight_name>& names,
+                                                         const weight_counts& n) {
   std::vector<checkpoint::named_array> result;
-  std::set<std::string> written;
-  for (const detail::weight_place& p : detail::places_of(names, model.config.layers, arrays)) {
-    if (written.contains(p.paths[0])) continue;  // another way to write the same
-    written.insert(p.paths.begin(), p.paths.end());
-    tokamax::arrays parts;
-    for (const array* a : p.arrays) parts.push_back(*a);
-    array x = parts.count() == 1 ? parts[0] : concatenate(parts, p.axis());
-    if (p.swaps()) x = transpose(x, {1, 0});
-    result.push_back({p.tensor, x});
+  std::map<std::string, std::set<int>> written;
+  for (const weight_place& p : places_of(names, n, arrays)) {
+    bool is_new = true;  // else it is another way to write the same
+    for (const std::string& path : p.paths) is_new &= add_part(written[path], p.expert);
+    if (is_new) result.push_back({p.tensor, tensor_of(p)});
   }
   for (const auto& [path, leaf] : arrays)
     if (!written.contains(path)) throw error("model: array " + path, "no name", "a tensor that has it");
   return result;
+}
+
+}  // namespace detail
+
+/// Reads the tensors of a file into a model, of which `n` says how many layers and experts it has. Everything is compared with the
+/// file before memory is taken. If `packed` is there, it takes the matrices of codes.
+/// errors  tokamax::error of the kind `file` with the name of a tensor that is missing, has another shape, or has no place
+template <class Model>
+void read_weights(Model& model, const tensor_source& from, const std::vector<weight_name>& names,
+                  const weight_counts& n, const std::set<std::string>& ignored, dtype as,
+                  quant::packed_leaves* packed = nullptr) {
+  detail::read_arrays(detail::arrays_by_path(model), from, names, n, ignored, as, packed);
+}
+
+/// The tensors of a model as a file has them.
+/// errors  "model: array" if the names leave one out
+template <class Model>
+std::vector<checkpoint::named_array> named_weights(Model model, const std::vector<weight_name>& names,
+                                                   const weight_counts& n) {
+  return detail::named_arrays(detail::arrays_by_path(model), names, n);
 }
 
 }  // namespace tokamax::models

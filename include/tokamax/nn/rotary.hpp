@@ -42,7 +42,7 @@ struct rotary_angles {
   array cosine, sine;  ///< [..., 1, size / 2], f32
 };
 
-/// Turns pairs (i, i + size / 2) of the first `size` features of each head. Frequencies and angles are computed in f64.
+/// Turns pairs (i, i + size / 2), or (2 i, 2 i + 1), of the first `size` features of each head. Frequencies and angles are computed in f64.
 ///
 ///   angle = position * base^(-2i / size), changed as `scaling` says
 ///
@@ -53,6 +53,7 @@ struct rotary {
   int size = 0;  ///< even, at most H
   double base = 10000;
   rope_scaling scaling;
+  bool side_by_side = false;  ///< are 2 i and 2 i + 1 a pair?
 
   /// The angles of one position, [size / 2].
   std::vector<double> frequencies() const {
@@ -113,12 +114,12 @@ struct rotary {
   // With the two of a pair along an axis of their own, so that it is one loop.
   array turned(const array& x, const rotary_angles& by, source_line l) const {
     shape pairs = x.shape();
-    pairs[-1] = 2;
-    pairs.push_back(size / 2);  // [..., N, 2, size / 2]
-    const int two = pairs.rank() - 2;
-    const array sign = iota(f32, {2, 1}, 0, l) * 2.0f - 1.0f;
+    pairs[-1] = side_by_side ? size / 2 : 2;
+    pairs.push_back(side_by_side ? 2 : size / 2);  // [..., N, 2, size / 2], or the last two in the other order
+    const int axis = side_by_side ? -1 : -2, two = pairs.rank() + axis;
+    const array sign = (side_by_side ? iota(f32, {1, 2}, 1, l) : iota(f32, {2, 1}, 0, l)) * 2.0f - 1.0f;
     const array v = astype(reshape(x, pairs, l), f32, l);
-    const array y = v * expand_dims(by.cosine, -2, l) + reverse(v, {two}, l) * (sign * expand_dims(by.sine, -2, l));
+    const array y = v * expand_dims(by.cosine, axis, l) + reverse(v, {two}, l) * (sign * expand_dims(by.sine, axis, l));
     return astype(reshape(y, x.shape(), l), x.dtype(), l);
   }
 };

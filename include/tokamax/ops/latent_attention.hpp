@@ -15,6 +15,7 @@ struct latent_attention_options {
   double logits_soft_cap = 0;       ///< c: scores become c * tanh(score / c); 0 means none
   std::int64_t sliding_window = 0;  ///< the number of rows that a token sees, its own included; 0 means all
   array scales = {};                ///< [P, page] by which cached rows are multiplied, as quantised ones need it
+  bool same_bits = false;           ///< as in paged_attention_options
 };
 
 /// The result of multi_head_latent_attention with the cache that has the new tokens.
@@ -75,6 +76,7 @@ constexpr latent_attention_result multi_head_latent_attention(const array& q_nop
   const array keys = reshape(y.cache, {pages, size, 1, wide}, l);
   paged_attention_options o{
       .scale = options.scale, .logits_soft_cap = options.logits_soft_cap, .sliding_window = options.sliding_window};
+  o.same_bits = options.same_bits;
   if (options.scales.exists()) o.key_scales = o.value_scales = reshape(options.scales, {pages, size, 1}, l);
   y.out = detail::paged(concatenate({q_nope, q_rope}, 2, l), {keys, keys}, batch, o, l, q_nope.extent(2));
   return y;

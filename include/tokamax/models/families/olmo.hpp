@@ -1,4 +1,4 @@
-// tokamax/models/families/olmo.hpp: OLMo 1, 2 and 3.
+// tokamax/models/families/olmo.hpp: OLMo 1, 2 and 3, and OLMoE.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: not tokamax.hpp (models that are read from files use it)
 // tested by tests/models/from_pretrained.cpp
@@ -35,6 +35,15 @@ inline std::vector<weight_name> olmo2_names() {
                     {{"model.layers.#.post_attention_layernorm.weight", {"blocks[#].after_attention.scale"}},
                      {"model.layers.#.post_feedforward_layernorm.weight", {"blocks[#].after_mlp.scale"}}});
 }
+inline decoder_config olmoe_config(const checkpoint::json_record& json) {
+  decoder_config c = llama_config(json);
+  c.epsilon = json.get<double>("rms_norm_eps", 1e-5);
+  c.qk_norm = query_key_norm::all;
+  c.qkv_clip = json.get<double>("clip_qkv", 0.0);
+  read_experts(json, "num_experts", "intermediate_size", c);
+  return c;
+}
+inline std::vector<weight_name> olmoe_names() { return joined(llama_names(), mixture_names()); }
 }  // namespace detail
 
 /// Norms without parameters.
@@ -56,5 +65,11 @@ inline constexpr decoder_family olmo3{.architecture = "Olmo3ForCausalLM",
                                       .model_type = "olmo3",
                                       .config = detail::olmo3_config,
                                       .names = detail::olmo2_names};
+/// Experts in every layer, and norms of all queries and keys together.
+/// source  arXiv:2409.02060; transformers, models/olmoe
+inline constexpr decoder_family olmoe{.architecture = "OlmoeForCausalLM",
+                                      .model_type = "olmoe",
+                                      .config = detail::olmoe_config,
+                                      .names = detail::olmoe_names};
 
 }  // namespace tokamax::models

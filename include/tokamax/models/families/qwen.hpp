@@ -1,4 +1,4 @@
-// tokamax/models/families/qwen.hpp: Qwen 2, 2.5 and 3, without mixtures of experts.
+// tokamax/models/families/qwen.hpp: Qwen 2, 2.5 and 3, plain and with experts.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: not tokamax.hpp (models that are read from files use it)
 // tested by tests/models/from_pretrained.cpp
@@ -27,6 +27,34 @@ inline decoder_config qwen3_config(const checkpoint::json_record& json) {
   read_qwen_windows(json, c);
   return c;
 }
+// Experts are in every layer, or in some.
+inline void read_qwen_experts(const checkpoint::json_record& json, decoder_config& c) {
+  read_experts(json, "num_experts", "moe_intermediate_size", c);
+  require_possible(c, json.where());
+  const int step = json.get<int>("decoder_sparse_step", 1);
+  if (step < 1) json.refuse("decoder_sparse_step", std::to_string(step), "1 or more");
+  const auto plain = json.get<std::vector<int>>("mlp_only_layers", {});
+  for (int i = 0; i < c.layers; ++i)
+    c.experts.plain.push_back((i + 1) % step != 0 || std::find(plain.begin(), plain.end(), i) != plain.end());
+}
+inline decoder_config qwen2_moe_config(const checkpoint::json_record& json) {
+  decoder_config c = qwen2_config(json);
+  c.qkv_bias = json.get<bool>("qkv_bias", true);
+  c.experts.shared_hidden = json.get<int>("shared_expert_intermediate_size");
+  c.experts.gates_shared = true;
+  read_qwen_experts(json, c);
+  return c;
+}
+inline decoder_config qwen3_moe_config(const checkpoint::json_record& json) {
+  decoder_config c = qwen3_config(json);
+  c.head_size = c.rotary_size = json.get<int>("head_dim", c.width / c.heads);
+  read_qwen_experts(json, c);
+  return c;
+}
+inline std::vector<weight_name> qwen2_moe_names() {
+  return joined(joined(llama_names(), mixture_names()), shared_names(false));
+}
+inline std::vector<weight_name> qwen3_moe_names() { return joined(llama_names(), mixture_names()); }
 }  // namespace detail
 
 /// Queries, keys and values have biases. Qwen 2.5 has the same name.
@@ -43,5 +71,16 @@ inline constexpr decoder_family qwen3{.architecture = "Qwen3ForCausalLM",
                                       .config = detail::qwen3_config,
                                       .names = detail::llama_names,
                                       .gguf = "qwen3"};
+/// Experts beside a network that all tokens take by a share of their own.
+/// source  transformers, models/qwen2_moe
+inline constexpr decoder_family qwen2_moe{.architecture = "Qwen2MoeForCausalLM",
+                                          .model_type = "qwen2_moe",
+                                          .config = detail::qwen2_moe_config,
+                                          .names = detail::qwen2_moe_names};
+/// source  arXiv:2505.09388; transformers, models/qwen3_moe
+inline constexpr decoder_family qwen3_moe{.architecture = "Qwen3MoeForCausalLM",
+                                          .model_type = "qwen3_moe",
+                                          .config = detail::qwen3_moe_config,
+                                          .names = detail::qwen3_moe_names};
 
 }  // namespace tokamax::models
