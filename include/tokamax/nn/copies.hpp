@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <utility>
+#include <tokamax/base/requirements.hpp>
+
+#include <array>    // array
+#include <utility>  // index_sequence
 
 namespace tokamax::nn {
 
