@@ -1,5 +1,5 @@
 # check_readme.cmake: the pages for readers show what is there. Each code block after a line "<!-- file -->" must be contained in that
-# file, every relative link must lead to something, and README.md stays short.
+# file, every relative link must lead to something, the course has each lesson once, and README.md stays short.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 
@@ -8,7 +8,7 @@ set(fewest_blocks 4)     # in README.md
 
 set(count 0)
 foreach(page IN ITEMS README.md CONTRIBUTING.md CHANGELOG.md bench/README.md examples/design.md examples/coverage.md
-        examples/cookbook.md examples/from_jax.md examples/from_pytorch.md examples/house.md)
+        examples/cookbook.md examples/course.md examples/from_jax.md examples/from_pytorch.md examples/house.md)
   if(NOT EXISTS ${root}/${page})
     problem("${page}: not there")
     continue()
@@ -53,5 +53,15 @@ foreach(page IN ITEMS README.md CONTRIBUTING.md CHANGELOG.md bench/README.md exa
       problem("${page}: a link leads to ${CMAKE_MATCH_1}, which is not there")
     endif()
   endwhile()
+endforeach()
+
+file(READ ${root}/examples/course.md course)
+file(GLOB lessons RELATIVE ${root}/examples ${root}/examples/[0-9][0-9]_*.cpp)
+foreach(lesson IN LISTS lessons)
+  string(REGEX MATCHALL "\\(${lesson}\\)" links "${course}")
+  list(LENGTH links times)
+  if(NOT times EQUAL 1)
+    problem("examples/course.md: found ${times} links to ${lesson}, expected one")
+  endif()
 endforeach()
 report_problems("the pages show what is in ${count} places of the tree")

@@ -1,9 +1,9 @@
-// bench/tokenize.cpp: how fast texts become tokens and tokens texts, on one thread.
+// bench/tokenization.cpp: how fast texts become tokens and tokens texts, on one thread.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   tokamax_bench_tokenize TEXTS TOKENIZER.json...
+//   tokamax_bench_tokenization TEXTS TOKENIZER.json...
 //
-// TEXTS has documents with a zero byte behind each. bench/peers/tokenize.py writes it and runs the Python package beside this.
+// TEXTS has documents with a zero byte behind each. bench/peers/tokenization.py writes it and runs the Python package beside this.
 #include <tokamax/base/system/file.hpp>
 #include <tokamax/text/tokenizer.hpp>
 
@@ -13,7 +13,7 @@
 
 int main(int count, char** words) {
   if (count < 3) {
-    fmt::print("tokamax_bench_tokenize TEXTS TOKENIZER.json...\n");
+    fmt::print("tokamax_bench_tokenization TEXTS TOKENIZER.json...\n");
     return 0;
   }
   const std::string all = tokamax::read_file(words[1]);
@@ -28,10 +28,10 @@ int main(int count, char** words) {
     const std::filesystem::path path = words[i];
     const std::string name = path.parent_path().filename().string() + "/" + path.stem().string();
     const auto report = [&](const char* what, double seconds) {
-      bench::report("tokenize", name + ", " + what, "tokamax", megabytes / seconds, "MB/s");
+      bench::report("tokenization", name + ", " + what, "tokamax", megabytes / seconds, "MB/s");
     };
     const auto t = tokamax::text::tokenizer::from_file(path);
-    bench::report("tokenize", name + ", load", "tokamax",
+    bench::report("tokenization", name + ", load", "tokamax",
                   1e3 * bench::median_seconds([&] { tokamax::text::tokenizer::from_file(path); }, 3), "ms");
     std::vector<std::vector<std::int32_t>> ids;
     for (const std::string_view text : texts) ids.push_back(t.ids(text));

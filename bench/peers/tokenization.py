@@ -1,6 +1,6 @@
-"""bench/peers/tokenize.py: tokenizers beside the Python package `tokenizers`, on one thread, in turns.
+"""bench/peers/tokenization.py: tokenizers beside the Python package `tokenizers`, on one thread, in turns.
 
-    python tokenize.py [--program build/bench/tokamax_bench_tokenize] [--turns 3] TOKENIZER.json...
+    python tokenization.py [--program build/bench/tokamax_bench_tokenization] [--turns 3] TOKENIZER.json...
 
 The documents are parts of this library's own sources, of prose in several languages, and of numbers.
 """
@@ -69,7 +69,7 @@ def measure(path, texts, megabytes):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--program", default=ROOT / "build/bench/tokamax_bench_tokenize")
+    parser.add_argument("--program", default=ROOT / "build/bench/tokamax_bench_tokenization")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("tokenizers", nargs="+")
     options = parser.parse_args()
@@ -83,7 +83,7 @@ def main():
             sys.stdout.flush()
             for path in options.tokenizers:
                 for case, value, unit in measure(path, texts, len(data) / 1e6):
-                    print(json.dumps({"suite": "tokenize", "case": case, "impl": "tokenizers", "value": round(value, 2), "unit": unit}), flush=True)
+                    print(json.dumps({"suite": "tokenization", "case": case, "impl": "tokenizers", "value": round(value, 2), "unit": unit}), flush=True)
 
 
 main()
