@@ -135,6 +135,25 @@ TEST_CASE("gather, scatter, slices and copies have the values of the CPU") {
   check(written, {table, indices, normal(3, {6, 6})});
 }
 
+TEST_CASE("searches have the values of the CPU, with equal elements, NaN and nothing to search") {
+  if (!emulated_gpu()) return;
+  const float nan = NAN;
+  const array floats = array::from<float>({-INFINITY, -2, -2, 0, 1, 1, 1, 7, nan, nan}),
+              x = array::from<float>({nan, 1, -3, 0, -0.0f, 8, INFINITY, -INFINITY, -2, 6.5f});
+  for (const tk::dtype t : {tk::f32, tk::bf16, tk::f64, tk::f8e4m3fn, tk::i32, tk::u8, tk::bool_}) {
+    const bool has_nan = tk::is_floating(t);
+    const array sorted = tk::astype(has_nan ? floats : array::from<float>({0, 0, 1, 1, 1}), t),
+                numbers = tk::astype(has_nan ? x : array::from<float>({1, 0, 1}), t);
+    for (const std::int64_t n : {0, 1, 3, 5, 9, 10})
+      for (const bool right : {false, true})
+        if (n <= sorted.size()) {
+          CAPTURE(tk::name(t), n, right);
+          check([&](const tk::arrays& a) { return tk::arrays{tk::search_sorted(a[0], a[1], {right})}; },
+                {tk::slice(sorted, {0}, {n}), numbers});
+        }
+  }
+}
+
 TEST_CASE("norms, cross entropy, attention and rotation have the values of the CPU") {
   if (!emulated_gpu()) return;
   const array x = normal(1, {5, 48}) + 0.5f, scale = normal(2, {48}), offset = normal(3, {48});

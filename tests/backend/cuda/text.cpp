@@ -99,6 +99,7 @@ void check_kernels(const Dtypes& dtypes, const char* architecture) {
         all.add(name, "scatter_data", {n, std::to_string(16 / tk::size_of(t))});
     for (const char* name : {"argmax", "argmin", "sorted_places"}) all.add(name, "row_data", {n});
     if (t != tk::bool_) all.add("cumsum", "row_data", {n});
+    all.add("search", "search_data", {n});
     if (tk::is_floating(t)) all.add("convolution", "conv_data", {n});
   }
   for (const char* from : {"i32", "i64", "update"})

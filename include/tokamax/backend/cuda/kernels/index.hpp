@@ -1,4 +1,4 @@
-// tokamax/backend/cuda/kernels/index.hpp: gather, dynamic_slice and dynamic_update_slice.
+// tokamax/backend/cuda/kernels/index.hpp: gather, dynamic_slice, dynamic_update_slice and search_sorted.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <tokamax/backend/cuda/text/index.hpp>     // index
 #include <tokamax/lax/indexing/dynamic_slice.hpp>  // dynamic_slice_p
 #include <tokamax/lax/indexing/gather.hpp>         // gather_p
+#include <tokamax/lax/indexing/search_sorted.hpp>  // search_sorted_p
 
 #include <bit>     // countr_zero
 #include <limits>  // quiet_NaN
@@ -65,6 +66,21 @@ TOKAMAX_BODY void kernel(op_c<dynamic_update_slice_p>, cuda_tag, const kernel_ar
     a.context->where.copy_in_step(a.out[0].as<std::byte>(), a.in[0].as<std::byte>(),
                                   static_cast<std::size_t>(a.out[0].size() * size_of(a.out[0].type)));
   cuda_backend::copy_box(a, a.out[0], a.in[1], 2, false);
+}
+
+/// sorted [n], numbers [...] -> places [...]
+TOKAMAX_BODY void kernel(op_c<search_sorted_p>, cuda_tag, const kernel_arguments& a) {
+  using namespace cuda_backend;
+  const array_view &sorted = a.in[0], &numbers = a.in[1];
+  const std::int64_t n = sorted.size();
+  kernel_record r;
+  r.add(numbers.size())
+      .add(n)
+      .add(n == 0 ? 0 : tokamax::detail::first_search_step(n))
+      .add(a.attrs<search_sorted_options>().right);
+  r.add(sorted.data).add(numbers.data).add(a.out[0].data);
+  launch_template(instance_of(a), cuda_text::index, "search", "search_data", {name(sorted.type)},
+                  ceil_div(numbers.size(), block_threads), r);
 }
 
 }  // namespace tokamax

@@ -71,6 +71,28 @@ void copy_box(const box_data& d) {
   if (d.to_box) ((W*)d.part)[i] = ((const W*)d.array)[place];
   else ((W*)d.array)[place] = ((const W*)d.part)[i];
 }
+
+// The places of numbers among those that are sorted, NaN last.
+struct search_data {
+  i64 count, size, first_step, right;  // of the numbers, and of the sorted ones
+  const void *sorted, *numbers;
+  void* places;
+};
+// One thread for each number, which asks as tokamax::search_sorted_p does: the last element stands for those behind it.
+template <class T>
+void search(const search_data& d) {
+  const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= d.count) return;
+  const number<T> v = widen(((const T*)d.numbers)[i]);
+  i64 low = 0;
+  for (i64 step = d.first_step; step > 0; step /= 2) {
+    const i64 place = low + step - 1 < d.size ? low + step - 1 : d.size - 1;
+    const number<T> at = widen(((const T*)d.sorted)[place]);
+    const bool before = v == v ? (d.right ? at <= v : at < v) : d.right || at == at;
+    if (before) low += step;
+  }
+  ((i32*)d.places)[i] = (i32)(low < d.size ? low : d.size);
+}
 )text";
 
 }  // namespace tokamax::cuda_text
