@@ -138,7 +138,7 @@ TEST_CASE("gather, scatter, slices and copies have the values of the CPU") {
 TEST_CASE("searches have the values of the CPU, with equal elements, NaN and nothing to search") {
   if (!emulated_gpu()) return;
   const float nan = NAN;
-  const array floats = array::from<float>({-INFINITY, -2, -2, 0, 1, 1, 1, 7, nan, nan}),
+  const array floats = array::from<float>({-100, -2, -2, 0, 1, 1, 1, 7, nan, nan}),
               x = array::from<float>({nan, 1, -3, 0, -0.0f, 8, INFINITY, -INFINITY, -2, 6.5f});
   for (const tk::dtype t : {tk::f32, tk::bf16, tk::f64, tk::f8e4m3fn, tk::i32, tk::u8, tk::bool_}) {
     const bool has_nan = tk::is_floating(t);

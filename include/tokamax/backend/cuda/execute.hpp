@@ -11,7 +11,7 @@
   #include <tokamax/backend/cuda/kernels/copy.hpp>              // kernels of concatenate, of pad, of reverse
   #include <tokamax/backend/cuda/kernels/cross_entropy.hpp>     // kernels of cross_entropy
   #include <tokamax/backend/cuda/kernels/dot_general.hpp>       // kernels of dot_general
-  #include <tokamax/backend/cuda/kernels/index.hpp>             // kernels of gather, of dynamic_slice
+  #include <tokamax/backend/cuda/kernels/index.hpp>             // kernels of gather, of dynamic_slice, of search_sorted
   #include <tokamax/backend/cuda/kernels/norm.hpp>              // kernels of layer_norm, of rms_norm
   #include <tokamax/backend/cuda/kernels/reduce.hpp>            // reduce_sum and its family
   #include <tokamax/backend/cuda/kernels/rotary_embedding.hpp>  // kernels of rotary_embedding
@@ -53,7 +53,7 @@ TOKAMAX_CUDA_COMPILED_ONCE kernel_set cuda_tag::find_kernels(const op& o) {
                            dynamic_slice_p, dynamic_update_slice_p, argmax_p, argmin_p, cumsum_p, sort_p,
                            conv_general_dilated_p, layer_norm_p, layer_norm_vjp_p, rms_norm_p, rms_norm_vjp_p,
                            cross_entropy_p, cross_entropy_vjp_p, softmax_p, softmax_vjp_p, attention_p, attention_vjp_p,
-                           rotary_embedding_p>(o, found);
+                           rotary_embedding_p, search_sorted_p>(o, found);
   return found;
 }
 TOKAMAX_CUDA_COMPILED_ONCE std::shared_ptr<const device_code> cuda_tag::make_code(const plan_view& p) {
