@@ -72,6 +72,44 @@ TEST_CASE("a text ends at an end token, at the most tokens, at the context, or w
   CHECK(says(m.ids, 5, drawn, {}, go_on) == says(m.ids, 5, drawn, {}, go_on));
 }
 
+TEST_CASE("several texts at once say what each says alone, with the same bits") {
+  const models::decoder d = decoder_named("llama");
+  const std::vector<std::vector<std::int32_t>> texts{
+      {3, 1, 4}, {1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9}, {7}, {3, 1, 4}, {2, 7, 1, 8}};
+  std::vector<std::vector<std::int32_t>> alone;
+  models::generator one(d, tk::cpu, {.context = 20});
+  for (const auto& text : texts) alone.push_back(one(text, 12, {}, {}, go_on));
+  for (const std::int64_t chunk : {1, 4, 128}) {
+    models::generator many(d, tk::cpu, {.context = 20, .streams = 5, .chunk = chunk});
+    std::vector<std::vector<std::int32_t>> heard(texts.size());
+    const auto said = many(texts, 12, {}, {}, [&](std::size_t i, std::int32_t id) {
+      heard[i].push_back(id);
+      return true;
+    });
+    CHECK(said == alone);
+    CHECK(heard == alone);
+    std::vector<std::vector<std::int32_t>> longer = texts;
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      longer[i].insert(longer[i].end(), said[i].begin(), said[i].end() - 1);
+    const std::vector<tk::array> logits = many.next_logits_of(longer);
+    for (std::size_t i = 0; i < texts.size(); ++i) CHECK(floats(logits[i]) == floats(one.next_logits(longer[i])));
+    // fewer texts than streams, and others than before
+    const std::vector<std::vector<std::int32_t>> others{texts[2], {}, texts[1]};
+    CHECK_THROWS_WITH(many.next_logits_of(others), contains("generator: tokens: found 0"));
+    const auto again =
+        many(std::vector{texts[2], texts[1]}, 5, {}, {}, [](std::size_t i, std::int32_t) { return i == 0; });
+    CHECK(again[0] == std::vector(alone[2].begin(), alone[2].begin() + 5));
+    CHECK(again[1] == std::vector(alone[1].begin(), alone[1].begin() + 1));
+  }
+  const models::generator_options packed{
+      .context = 20, .streams = 5, .rules = {{.weight_qtype = tk::i4, .tile_size = 16, .packed = true}}};
+  models::generator many(d, tk::cpu, packed), by_itself(d, tk::cpu, packed);
+  const std::vector<tk::array> logits = many.next_logits_of(texts);
+  for (std::size_t i = 0; i < texts.size(); ++i) CHECK(floats(logits[i]) == floats(by_itself.next_logits(texts[i])));
+  CHECK_THROWS_WITH(one.next_logits_of(texts), contains("generator: streams: found 5 texts, expected at most 1"));
+  CHECK_THROWS_WITH(models::generator(d, tk::cpu, {.streams = 0}), contains("generator: streams: found 0"));
+}
+
 TEST_CASE("a cache in bfloat16 gives nearly the same") {
   const models::decoder d = decoder_named("llama");
   const std::vector<std::int32_t> text{3, 1, 4, 1, 5};

@@ -1,12 +1,12 @@
 // tokamax/backend/cpu/gemm/coded_product.hpp: rows of f32 times packed weights, with the bits of the product in floats.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/ops/quantized/packed_dot.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/gemm/coded_matrix.hpp>  // coded_matrix, each_coded_term
-#include <tokamax/backend/cpu/gemm/dispatch.hpp>      // microkernels_for
-#include <tokamax/backend/cpu/gemm/one_product.hpp>   // gemm_one
-#include <tokamax/backend/cpu/vector/threads.hpp>     // parallel_for
+#include <tokamax/backend/cpu/gemm/coded_matrix.hpp>      // coded_matrix, each_coded_term
+#include <tokamax/backend/cpu/gemm/dispatch.hpp>          // microkernels_for
+#include <tokamax/backend/cpu/gemm/isa/avx512_codes.hpp>  // add_codes_avx512
+#include <tokamax/backend/cpu/gemm/one_product.hpp>       // gemm_one
+#include <tokamax/backend/cpu/vector/threads.hpp>         // parallel_for
 
 #include <algorithm>  // min
 #include <cstdint>    // int64_t
@@ -40,21 +40,37 @@ void add_coded_terms(const coded_matrix& w, const float* x, std::int64_t column,
     for (int v = 0; v < Vectors; ++v) store(sums + r * coded_columns + v * width, sum[r][v]);
 }
 
-/// Rows rows of a panel of C. As in tiles of floats, the terms of a block are summed in order, and then added to C.
+/// Adds terms [first, end) of Rows rows of x [Rows, k] and a panel of columns to sums [Rows, 64].
 template <packed_format F, int Rows>
-void multiply_panel_of_codes(const coded_matrix& w, const float* x, std::int64_t column, std::int64_t block,
-                             float* c) noexcept {
+void add_coded_panel(const coded_matrix& w, const float* x, std::int64_t column, std::int64_t first, std::int64_t end,
+                     float* sums, [[maybe_unused]] gemm_machine machine) noexcept {
+#if defined(__x86_64__)
+  if (machine == gemm_machine::avx512) {
+    constexpr bool may_have_offset = F == packed_format::int_8 || F == packed_format::uint_4;
+    const coded_columns_of_panel from(w, column);
+    if (may_have_offset && from.offset != nullptr)
+      return add_codes_avx512<F, may_have_offset, Rows>(from, x, w.k, first, end, sums);
+    return add_codes_avx512<F, false, Rows>(from, x, w.k, first, end, sums);
+  }
+#endif
   // The fewer rows, the more columns at a time: so many sums hide the latency of fma, and few spill. If a panel takes several
   // turns, they are short, so that memory is read from front to back.
   constexpr int all = static_cast<int>(coded_columns / width), wanted = Rows == 1 ? 8 : Rows < 4 ? 4 : 2;
   constexpr int vectors = wanted < all ? wanted : all;
-  const std::int64_t burst = vectors == all ? block : 64, columns = std::min(coded_columns, w.n - column);
+  const std::int64_t burst = vectors == all ? end - first : 64;
+  for (std::int64_t k = first; k < end; k += burst)
+    for (int v = 0; v < all; v += vectors)
+      add_coded_terms<F, Rows, vectors>(w, x, column + v * width, k, std::min(end, k + burst), sums + v * width);
+}
+
+/// Rows rows of a panel of C. As in tiles of floats, the terms of a block are summed in order, and then added to C.
+template <packed_format F, int Rows>
+void multiply_panel_of_codes(const coded_matrix& w, const float* x, std::int64_t column, std::int64_t block, float* c,
+                             gemm_machine machine) noexcept {
+  const std::int64_t columns = std::min(coded_columns, w.n - column);
   for (std::int64_t first = 0; first < w.k; first += block) {
     alignas(64) float sums[Rows * coded_columns] = {};
-    const std::int64_t end = std::min(w.k, first + block);
-    for (std::int64_t k = first; k < end; k += burst)
-      for (int v = 0; v < all; v += vectors)
-        add_coded_terms<F, Rows, vectors>(w, x, column + v * width, k, std::min(end, k + burst), sums + v * width);
+    add_coded_panel<F, Rows>(w, x, column, first, std::min(w.k, first + block), sums, machine);
     for (int r = 0; r < Rows; ++r)
       for (std::int64_t j = 0; j < columns; ++j) {
         float& to = c[r * w.n + column + j];
@@ -65,17 +81,19 @@ void multiply_panel_of_codes(const coded_matrix& w, const float* x, std::int64_t
 
 /// Few rows: each panel is read once, from its first term to its last.
 template <packed_format F, int Rows>
-void few_rows_of_codes(const coded_matrix& w, const float* x, float* c) {
-  const std::int64_t block = gemm_k_block(w.k, microkernels_for(best_gemm_machine()));
-  parallel_for(tokamax::detail::packed_panels(w.n),
-               [&](std::int64_t panel) { multiply_panel_of_codes<F, Rows>(w, x, panel * coded_columns, block, c); });
+void few_rows_of_codes(const coded_matrix& w, const float* x, float* c, gemm_machine machine) {
+  const std::int64_t block = gemm_k_block(w.k, microkernels_for(machine));
+  parallel_for(tokamax::detail::packed_panels(w.n), [&](std::int64_t panel) {
+    multiply_panel_of_codes<F, Rows>(w, x, panel * coded_columns, block, c, machine);
+  });
 }
 
 }  // namespace detail
 
 /// C [m, n] = X [m, k] W. The bits are those of `gemm` with the numbers of W: a sum in the order of k, cut into blocks that
 /// depend on k only. So they do not depend on m or on the number of threads.
-inline void coded_product(std::int64_t m, const float* x, const coded_matrix& w, float* c) {
+inline void coded_product(std::int64_t m, const float* x, const coded_matrix& w, float* c,
+                          gemm_machine machine = best_gemm_machine()) {
   using namespace detail;
   if (m > most_coded_rows || m == 0 || w.k == 0)
     return gemm_one({.m = m,
@@ -88,13 +106,13 @@ inline void coded_product(std::int64_t m, const float* x, const coded_matrix& w,
                      .mode = gemm_mode::assign,
                      .epilogue = {},
                      .source = {fill_panels_of_codes, &w}},
-                    microkernels_for(best_gemm_machine()), num_threads());
+                    microkernels_for(machine), num_threads());
   for_format(w.format, [&](auto format) {
     constexpr packed_format f = decltype(format)::value;
-    if (m == 1) few_rows_of_codes<f, 1>(w, x, c);
-    if (m == 2) few_rows_of_codes<f, 2>(w, x, c);
-    if (m == 3) few_rows_of_codes<f, 3>(w, x, c);
-    if (m == 4) few_rows_of_codes<f, 4>(w, x, c);
+    if (m == 1) few_rows_of_codes<f, 1>(w, x, c, machine);
+    if (m == 2) few_rows_of_codes<f, 2>(w, x, c, machine);
+    if (m == 3) few_rows_of_codes<f, 3>(w, x, c, machine);
+    if (m == 4) few_rows_of_codes<f, 4>(w, x, c, machine);
   });
 }
 
