@@ -49,8 +49,7 @@ models::bert trained_reader() {
       {.vocabulary = 10, .context = 8, .width = 16, .layers = 1, .heads = 2, .hidden = 32, .pooled = false});
   auto now = tk::train::start(tk::init(fresh, tk::random::key(0)), optimizer);
   const auto step = tk::jit(tk::train::step(loss, optimizer), tk::cpu);
-  for (int i = 0; i < 60; ++i)
-    now = step(std::move(now), tk::random::randint(tk::random::key(i), {8, 4}, 0, 10)).first;
+  for (int i = 0; i < 60; ++i) now = step(std::move(now), tk::random::randint(tk::random::key(i), {8, 4}, 0, 10)).first;
   return now.model;
 }
 
@@ -108,7 +107,8 @@ int main() {
   mixed.set("architectures", std::vector<std::string>{"MixtralForCausalLM"});
   mixed.set("num_local_experts", 4), mixed.set("num_experts_per_tok", 2);
   models::generator with_experts(trained_counter(models::mixtral.config(mixed)), tk::cpu);
-  fmt::print("2 of 4 experts say {}\n", fmt::join(with_experts({2, 3}, 5, {}, read.end_tokens, [](int) { return true; }), " "));
+  fmt::print("2 of 4 experts say {}\n",
+             fmt::join(with_experts({2, 3}, 5, {}, read.end_tokens, [](int) { return true; }), " "));
 
   // A sentence_encoder makes a row of each sentence, of any lengths, and products of rows say how alike sentences are. Real encoders, such
   // as all-MiniLM-L6-v2, are read by `bert_from_pretrained`, and `tokamax_embed` searches with them.

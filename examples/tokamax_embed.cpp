@@ -30,8 +30,7 @@ tk::text::tokenizer tokenizer_of(const std::filesystem::path& folder) {
 }
 std::int64_t longest_of(const std::filesystem::path& folder) {
   const auto file = folder / "sentence_bert_config.json";
-  return std::filesystem::exists(file) ? tk::checkpoint::json_record::from_file(file).get<int>("max_seq_length", 0)
-                                       : 0;
+  return std::filesystem::exists(file) ? tk::checkpoint::json_record::from_file(file).get<int>("max_seq_length", 0) : 0;
 }
 
 int run(const settings& s) {

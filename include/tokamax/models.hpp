@@ -13,6 +13,7 @@
 //   models/families/gpt2.hpp         GPT-2, with learned positions, layer norms and biases.
 //   models/families/gpt_oss.hpp      GPT-OSS, with experts, sinks, and a window in every second layer.
 //   models/families/llama.hpp        Llama 2 and 3, and models of their form such as SmolLM2.
+//   models/families/llama4.hpp       Llama 4, for text: experts, and layers without rotary embedding.
 //   models/families/mistral.hpp      Mistral, which is Llama with a window in all layers, and Mixtral.
 //   models/families/olmo.hpp         OLMo 1, 2 and 3, and OLMoE.
 //   models/families/phi3.hpp         Phi-3, whose queries, keys and values are one tensor, and so are gate and up.
@@ -46,6 +47,7 @@
 #include <tokamax/models/families/gpt2.hpp>
 #include <tokamax/models/families/gpt_oss.hpp>
 #include <tokamax/models/families/llama.hpp>
+#include <tokamax/models/families/llama4.hpp>
 #include <tokamax/models/families/mistral.hpp>
 #include <tokamax/models/families/olmo.hpp>
 #include <tokamax/models/families/phi3.hpp>

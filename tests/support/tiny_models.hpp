@@ -64,8 +64,8 @@ struct tiny_model {
 };
 
 inline const std::vector<std::string> tiny_model_names{
-    "llama",  "llama_bias", "llama3",  "llama_yarn",   "mistral",       "qwen2",   "qwen3",     "gemma",
-    "gemma2", "gemma3",     "phi3",    "phi3_partial", "phi3_longrope", "gpt2",    "olmo",      "olmo2",
-    "olmo3",  "olmoe",      "mixtral", "qwen2_moe",    "qwen3_moe",     "gpt_oss", "deepseek2", "deepseek3", "llama4"};
+    "llama",   "llama_bias", "llama3",       "llama_yarn",    "mistral",   "qwen2",     "qwen3", "gemma", "gemma2",
+    "gemma3",  "phi3",       "phi3_partial", "phi3_longrope", "gpt2",      "olmo",      "olmo2", "olmo3", "olmoe",
+    "mixtral", "qwen2_moe",  "qwen3_moe",    "gpt_oss",       "deepseek2", "deepseek3", "llama4"};
 
 }  // namespace tokamax::test

@@ -107,7 +107,11 @@ struct decoder {
       const auto find = [&](const array& q, const array& k, const array& v, const array& sinks) {
         return attend(i, still && growth.exists() ? q * growth : q, k, v, sinks);
       };
-      x = blocks[static_cast<std::size_t>(i)](x, still ? nn::rotary{} : local ? local_turn : turn, local ? local_by : by, find, l);
+      x = blocks[static_cast<std::size_t>(i)](x,
+                                              still   ? nn::rotary{}
+                                              : local ? local_turn
+                                                      : turn,
+                                              local ? local_by : by, find, l);
     }
     return norm(x, l);
   }

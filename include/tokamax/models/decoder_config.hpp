@@ -67,11 +67,13 @@ struct decoder_config {
   double qkv_clip = 0;            ///< queries, keys and values are cut at this magnitude; 0: they are not
   bool sinks = false;             ///< has each head a score that takes part in the softmax and has no value?
   bool qk_norm_scales = true;     ///< do the norms of queries and keys have parameters, if others have?
-  std::vector<bool> unturned = {};  ///< of each layer: has it no rotary embedding, and no norm of queries and keys? no list: none
-  double query_growth = 0;          ///< queries of such layers are multiplied by 1 + this * ln(1 + floor((position + 1) / growth_step))
+  std::vector<bool> unturned =
+      {};  ///< of each layer: has it no rotary embedding, and no norm of queries and keys? no list: none
+  double query_growth =
+      0;  ///< queries of such layers are multiplied by 1 + this * ln(1 + floor((position + 1) / growth_step))
   double growth_step = 8192;
-  bool bounded = false;    ///< does a text longer than the context have no meaning?
-  bool rope_pairs = false;        ///< do the two features that are turned together lie side by side?
+  bool bounded = false;     ///< does a text longer than the context have no meaning?
+  bool rope_pairs = false;  ///< do the two features that are turned together lie side by side?
 
   expert_config experts = {};
   latent_config latent = {};
