@@ -243,7 +243,7 @@ TEST_CASE("each number of a mixture's config changes the logits") {
   with("gpt_oss", "swiglu_alpha", 1.0);
   with("gpt_oss", "sliding_window", 3);
   with("deepseek2", "topk_method", std::string("greedy"));
-  with("deepseek2", "topk_group", 1);
+  with("deepseek2", "topk_group", 2);
   with("deepseek2", "routed_scaling_factor", 1.0);
   with("deepseek3", "topk_group", 1);
   with("deepseek3", "norm_topk_prob", false);

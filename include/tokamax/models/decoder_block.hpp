@@ -94,9 +94,8 @@ struct decoder_mlp {
   }
 };
 
-/// The mixture of a block, which has no experts where there is a plain network.
-inline nn::mixture_of_experts mixture_of(const decoder_config& c, bool exists) {
-  if (!exists) return {};
+/// The mixture of a block.
+inline nn::mixture_of_experts mixture_of(const decoder_config& c) {
   return {.width = c.width,
           .hidden = c.experts.hidden,
           .routing = c.experts.router,
@@ -115,8 +114,8 @@ struct decoder_block {
   decoder_norm before_attention, after_attention, before_mlp, after_mlp;
   decoder_attention attend;
   decoder_mlp mlp;
-  latent_attention latent;         // in place of `attend`, if it has a rank
-  nn::mixture_of_experts mixture;  // in place of `mlp`, if it has experts
+  std::optional<latent_attention> latent;         // in place of `attend`
+  std::optional<nn::mixture_of_experts> mixture;  // in place of `mlp`
 
   static decoder_block of(const decoder_config& c, int layer) {
     const decoder_norm before = decoder_norm::of(c, c.width, c.norm_before),
@@ -129,17 +128,17 @@ struct decoder_block {
             decoder_attention::of(c, layer),
             decoder_mlp::of(c, !mixed),
             latent_attention::of(c),
-            mixture_of(c, mixed)};
+            mixed ? std::optional(mixture_of(c)) : std::nullopt};
   }
   template <class Attend>
   array operator()(array x, const nn::rotary& turn, const nn::rotary_angles& by, const Attend& found,
                    source_line l = source_line::current()) const {
     const layer_scope scope(*this, x);
     const array a = before_attention(x, l);
-    const array seen = latent.rank > 0 ? latent(a, turn, by, found, l) : attend(a, turn, by, found, l);
+    const array seen = latent ? (*latent)(a, turn, by, found, l) : attend(a, turn, by, found, l);
     x = x + located(after_attention(seen, l), l);
     const array b = before_mlp(x, l);
-    return x + located(after_mlp(mixture.routing.experts > 0 ? mixture(b, l) : mlp(b, l), l), l);
+    return x + located(after_mlp(mixture ? (*mixture)(b, l) : mlp(b, l), l), l);
   }
 };
 
