@@ -8,6 +8,8 @@
 #include <tokamax/models/latent_attention.hpp>     // latent_attention
 #include <tokamax/nn/mixture_of_experts.hpp>       // mixture_of_experts
 
+#include <optional>  // optional
+
 namespace tokamax::models {
 
 /// Attention with rotary embedding. How keys are found, the caller says: `attend(q, k, v, sinks)` gives the values of each query.
