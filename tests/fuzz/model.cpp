@@ -1,7 +1,9 @@
 // tests/fuzz/model.cpp: any bytes as a GGUF file, as config.json beside weights, and as the index of weights.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
+#include <tokamax/models/bert_from_pretrained.hpp>
 #include <tokamax/models/from_pretrained.hpp>
+#include <tokamax/models/t5_from_pretrained.hpp>
 
 #include "fuzz/fuzz.hpp"
 
@@ -37,6 +39,8 @@ void fuzz(std::string_view bytes) {
     const tk::models::pretrained p = tk::models::from_pretrained(folder);
     if (p.model.config.layers != 1 || p.model.token.table.size() != 24) std::abort();
   });
+  only_errors([&] { tk::models::bert_from_pretrained(folder); });
+  only_errors([&] { tk::models::t5_from_pretrained(folder); });
   file_with(bytes, "several/model.safetensors.index.json");
   only_errors([&] {
     const tk::checkpoint::safetensors_folder several(folder / "several");

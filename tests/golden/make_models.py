@@ -88,7 +88,7 @@ MODELS = {
     "gpt_oss": (t.GptOssConfig, t.GptOssForCausalLM, dict(EXPERTS, num_local_experts=4, head_dim=8, sliding_window=4, swiglu_limit=0.5,
         **rope("yarn", factor=4.0, original_max_position_embeddings=8, beta_fast=32.0, beta_slow=1.0, truncate=False))),
     "deepseek2": (t.DeepseekV2Config, t.DeepseekV2ForCausalLM, dict(LATENT, n_routed_experts=6, n_shared_experts=2, topk_method="group_limited_greedy",
-        n_group=3, topk_group=2, routed_scaling_factor=1.5, first_k_dense_replace=1, num_hidden_layers=2, q_lora_rank=None)),
+        n_group=2, topk_group=1, routed_scaling_factor=1.5, first_k_dense_replace=1, num_hidden_layers=2, q_lora_rank=None)),
     "deepseek3": (t.DeepseekV3Config, t.DeepseekV3ForCausalLM, dict(LATENT, n_routed_experts=8, n_group=4, topk_group=2, first_k_dense_replace=1,
         num_hidden_layers=2, q_lora_rank=10, **rope("yarn", factor=4.0, original_max_position_embeddings=8, mscale=1.0, mscale_all_dim=0.5))),
     "llama4": (t.Llama4TextConfig, t.Llama4ForCausalLM, dict(num_local_experts=3, num_experts_per_tok=1, head_dim=8, intermediate_size=12, num_hidden_layers=4,

@@ -202,6 +202,8 @@ TEST_CASE("mixtures that contradict themselves are refused by what is wrong") {
               }),
       contains("experts.4.w1.weight: found [20,32], expected no such tensor"));
   CHECK_THAT(set("mixtral", "num_local_experts", 1 << 20), contains("decoder: experts: found 1048576"));
+  CHECK_THAT(set("mixtral", "num_local_experts", 60000),
+             contains("decoder: experts: found 60000, expected at most the"));
   CHECK_THAT(set("mixtral", "num_local_experts", 0), contains("config.num_local_experts: found 0, expected 1 or more"));
   CHECK_THAT(set("mixtral", "num_experts_per_tok", 5), contains("decoder: chosen experts: found 5, expected 1 to 4"));
   CHECK_THAT(set("qwen2_moe", "decoder_sparse_step", 0), contains("config.decoder_sparse_step: found 0"));
@@ -212,7 +214,11 @@ TEST_CASE("mixtures that contradict themselves are refused by what is wrong") {
   CHECK_THAT(set("deepseek3", "n_group", 8), contains("decoder: experts of a group: found 1, expected the 2"));
   CHECK_THAT(set("deepseek3", "topk_group", 5), contains("decoder: chosen groups: found 5, expected 1 to 4"));
   CHECK_THAT(set("deepseek3", "kv_lora_rank", 0), contains("config.kv_lora_rank: found 0, expected 1 or more"));
+  CHECK_THAT(set("deepseek3", "kv_lora_rank", 2147483647), contains("decoder: head_size: found 1073741824"));
   CHECK_THAT(set("deepseek3", "v_head_dim", -2), contains("decoder: size of values: found -2"));
+  CHECK_THAT(set("llama4", "no_rope_layers", std::vector<int>{1}),
+             contains("config.no_rope_layers: found 1 layers, expected 4"));
+  CHECK_THAT(set("llama4", "interleave_moe_layer_step", 0), contains("config.interleave_moe_layer_step: found 0"));
   CHECK_THAT(set("deepseek2", "topk_method", std::string("noaux")), contains("config.topk_method: found noaux"));
   CHECK_THAT(refusal("gpt_oss",
                      [](tiny_model& m) {
@@ -223,6 +229,35 @@ TEST_CASE("mixtures that contradict themselves are refused by what is wrong") {
              contains("config.quantization_config.quant_method: found mxfp4, expected weights that are not packed"));
   CHECK_THAT(refusal("gpt_oss", [](tiny_model& m) { m.tensors.push_back({"x_blocks", tk::zeros({2}, tk::u8)}); }),
              contains("model: tensor x_blocks: found u8[2], expected floats"));
+}
+
+TEST_CASE("each number of a mixture's config changes the logits") {
+  const auto with = [](const char* name, const char* field, const auto& value) {
+    CAPTURE(name, field);
+    const temporary_folder folder;
+    tiny_model m(name);
+    m.config.set(field, value);
+    m.write(folder.path / "m");
+    CHECK(most_apart(models::from_pretrained(folder.path / "m").model(row_of(m.ids)), m.logits) > 1e-3);
+  };
+  with("mixtral", "num_experts_per_tok", 1);
+  with("mixtral", "sliding_window", 2);
+  with("olmoe", "norm_topk_prob", true);
+  with("olmoe", "clip_qkv", 0.1);
+  with("qwen3_moe", "norm_topk_prob", false);
+  with("gpt_oss", "swiglu_limit", 7.0);
+  with("gpt_oss", "swiglu_alpha", 1.0);
+  with("gpt_oss", "sliding_window", 3);
+  with("deepseek2", "topk_method", std::string("greedy"));
+  with("deepseek2", "topk_group", 2);
+  with("deepseek2", "routed_scaling_factor", 1.0);
+  with("deepseek3", "topk_group", 1);
+  with("deepseek3", "norm_topk_prob", false);
+  with("deepseek3", "rope_interleave", false);
+  with("llama4", "attn_scale", 0.1);
+  with("llama4", "floor_scale", 8.0);
+  with("llama4", "use_qk_norm", false);
+  with("llama4", "no_rope_layers", std::vector<int>{1, 1, 0, 1});
 }
 
 TEST_CASE("layers that foretell more tokens are not read") {

@@ -152,5 +152,9 @@ TEST_CASE("texts that do not fit are refused") {
   CHECK_THROWS_WITH(says.next_logits(std::vector<std::int32_t>{-1}), contains("found id -1"));
   CHECK_THROWS_WITH(models::generator(d, tk::cpu, {.context = 33}),
                     contains("generator: context: found 33, expected 1 to 32"));
+  models::decoder bounded = decoder_named("llama4");
+  CHECK_THROWS_WITH(models::generator(bounded, tk::cpu, {.context = 33}),
+                    contains("generator: context: found 33, expected 1 to 32"));
+  CHECK_THROWS_WITH(bounded(tk::zeros({1, 33}, tk::i32)), contains("decoder: tokens: found 33, expected at most 32"));
   CHECK_THROWS_WITH(models::generator(d, tk::cpu, {.chunk = 0}), contains("generator: chunk: found 0"));
 }

@@ -31,6 +31,9 @@ TEST_CASE("without scaling it is rotary_embedding, and features behind are left 
   CHECK(tk::test::distance(tk::slice_in_dim(y, 6, 16, 2), tk::slice_in_dim(x, 6, 16, 2)) == 0);
   CHECK(tk::test::distance(tk::slice_in_dim(y, 0, 6, 2),
                            tk::rotary_embedding(tk::slice_in_dim(x, 0, 6, 2), positions, {.base = 500})) < 1e-6);
+  const nn::rotary pairs{.size = 16, .base = 500, .scaling = {}, .side_by_side = true};
+  CHECK(tk::test::distance(pairs(x, pairs.angles(positions)),
+                           tk::rotary_embedding(x, positions, {.base = 500, .interleaved = true})) < 1e-6);
   const array half = tk::astype(x, tk::bf16);
   CHECK(turn(half, turn.angles(positions)).dtype() == tk::bf16);
 }

@@ -8,6 +8,8 @@
 #include <tokamax/models/latent_attention.hpp>     // latent_attention
 #include <tokamax/nn/mixture_of_experts.hpp>       // mixture_of_experts
 
+#include <optional>  // optional
+
 namespace tokamax::models {
 
 /// Attention with rotary embedding. How keys are found, the caller says: `attend(q, k, v, sinks)` gives the values of each query.
@@ -94,9 +96,8 @@ struct decoder_mlp {
   }
 };
 
-/// The mixture of a block, which has no experts where there is a plain network.
-inline nn::mixture_of_experts mixture_of(const decoder_config& c, bool exists) {
-  if (!exists) return {};
+/// The mixture of a block.
+inline nn::mixture_of_experts mixture_of(const decoder_config& c) {
   return {.width = c.width,
           .hidden = c.experts.hidden,
           .routing = c.experts.router,
@@ -114,9 +115,9 @@ inline nn::mixture_of_experts mixture_of(const decoder_config& c, bool exists) {
 struct decoder_block {
   decoder_norm before_attention, after_attention, before_mlp, after_mlp;
   decoder_attention attend;
-  latent_attention latent;
   decoder_mlp mlp;
-  nn::mixture_of_experts mixture;
+  std::optional<latent_attention> latent;         // in place of `attend`
+  std::optional<nn::mixture_of_experts> mixture;  // in place of `mlp`
 
   static decoder_block of(const decoder_config& c, int layer) {
     const decoder_norm before = decoder_norm::of(c, c.width, c.norm_before),
@@ -127,20 +128,19 @@ struct decoder_block {
             before,
             after,
             decoder_attention::of(c, layer),
-            latent_attention::of(c),
             decoder_mlp::of(c, !mixed),
-            mixture_of(c, mixed)};
+            latent_attention::of(c),
+            mixed ? std::optional(mixture_of(c)) : std::nullopt};
   }
   template <class Attend>
   array operator()(array x, const nn::rotary& turn, const nn::rotary_angles& by, const Attend& found,
                    source_line l = source_line::current()) const {
     const layer_scope scope(*this, x);
-    const array normed = before_attention(x, l);
-    x = x + located(after_attention(
-                        latent.rank > 0 ? latent(normed, turn, by, found, l) : attend(normed, turn, by, found, l), l),
-                    l);
-    const array seen = before_mlp(x, l);
-    return x + located(after_mlp(mixture.routing.experts > 0 ? mixture(seen, l) : mlp(seen, l), l), l);
+    const array a = before_attention(x, l);
+    const array seen = latent ? (*latent)(a, turn, by, found, l) : attend(a, turn, by, found, l);
+    x = x + located(after_attention(seen, l), l);
+    const array b = before_mlp(x, l);
+    return x + located(after_mlp(mixture ? (*mixture)(b, l) : mlp(b, l), l), l);
   }
 };
 

@@ -67,7 +67,7 @@ inline void add_end_tokens(const checkpoint::json_record& json, std::vector<std:
     if (std::find(to.begin(), to.end(), id) == to.end()) to.push_back(id);
 }
 
-/// The decoder of a config, with no more layers than there are tensors, so that no number of a file alone takes memory.
+/// The decoder of a config, with no more layers and experts than tensors can have, so that no number of a file alone takes memory.
 inline decoder decoder_for(const checkpoint::json_record& config, const decoder_family& family,
                            const tensor_source& from) {
   const decoder_config c = family.config(config);
@@ -75,6 +75,11 @@ inline decoder decoder_for(const checkpoint::json_record& config, const decoder_
   if (static_cast<std::size_t>(c.layers) > from.shapes.size())
     throw error(error_kind::file, "decoder: layers", std::to_string(c.layers),
                 "at most the " + std::to_string(from.shapes.size()) + " tensors", config.where());
+  std::int64_t elements = 0;
+  for (const auto& [name, s] : from.shapes) elements += size(s);
+  if (std::int64_t{c.experts.router.experts} * c.layers > elements)
+    throw error(error_kind::file, "decoder: experts", std::to_string(c.experts.router.experts),
+                "at most the " + std::to_string(elements) + " numbers of all tensors in all layers", config.where());
   return make_decoder(c);
 }
 

@@ -11,6 +11,8 @@
 #include <tokamax/nn/linear.hpp>                // linear
 #include <tokamax/numpy/manipulation/axes.hpp>  // moveaxis
 
+#include <optional>  // optional
+
 namespace tokamax::models {
 
 /// Multi-head latent attention. Of a token, a row of `rank` features and a key of `turned` features, which all heads share, are kept.
@@ -28,27 +30,28 @@ struct latent_attention {
   nn::linear query, query_down, query_up, down, up, out;  // without a query_rank only `query`, else the other two
   decoder_norm query_norm, norm;
 
-  static latent_attention of(const decoder_config& c) {
+  /// That of a config, if it has a rank.
+  static std::optional<latent_attention> of(const decoder_config& c) {
     const latent_config& m = c.latent;
-    if (m.rank == 0) return {};
+    if (m.rank == 0) return std::nullopt;
     const auto linear = [](int in, int outputs, bool bias) {
       return nn::linear{.in = in, .out = outputs, .use_bias = bias, .kernel_init = nn::initializers::normal<0.02>};
     };
     const int queries = c.heads * (m.plain_size + c.rotary_size);
     const bool low = m.query_rank > 0;
-    return {.heads = c.heads,
-            .rank = m.rank,
-            .plain = m.plain_size,
-            .turned = c.rotary_size,
-            .values = m.value_size,
-            .query = linear(c.width, low ? 0 : queries, false),
-            .query_down = linear(c.width, m.query_rank, low && c.qkv_bias),
-            .query_up = linear(m.query_rank, low ? queries : 0, false),
-            .down = linear(c.width, m.rank + c.rotary_size, c.qkv_bias),
-            .up = linear(m.rank, c.heads * (m.plain_size + m.value_size), false),
-            .out = linear(c.heads * m.value_size, c.width, c.out_bias),
-            .query_norm = decoder_norm::of(c, m.query_rank, low),
-            .norm = decoder_norm::of(c, m.rank)};
+    return latent_attention{.heads = c.heads,
+                            .rank = m.rank,
+                            .plain = m.plain_size,
+                            .turned = c.rotary_size,
+                            .values = m.value_size,
+                            .query = linear(c.width, low ? 0 : queries, false),
+                            .query_down = linear(c.width, m.query_rank, low && c.qkv_bias),
+                            .query_up = linear(m.query_rank, low ? queries : 0, false),
+                            .down = linear(c.width, m.rank + c.rotary_size, c.qkv_bias),
+                            .up = linear(m.rank, c.heads * (m.plain_size + m.value_size), false),
+                            .out = linear(c.heads * m.value_size, c.width, c.out_bias),
+                            .query_norm = decoder_norm::of(c, m.query_rank, low),
+                            .norm = decoder_norm::of(c, m.rank)};
   }
   template <class Attend>
   array operator()(const array& x, const nn::rotary& turn, const nn::rotary_angles& by, const Attend& attend,

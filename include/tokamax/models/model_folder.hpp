@@ -4,7 +4,9 @@
 // tested by tests/models/from_pretrained.cpp
 #pragma once
 
-#include <tokamax/models/tensor_source.hpp>  // tensor_source
+#include <tokamax/base/system/file.hpp>        // replace_file
+#include <tokamax/checkpoint/json_record.hpp>  // json_record
+#include <tokamax/models/tensor_source.hpp>    // tensor_source
 
 namespace tokamax::models::detail {
 

@@ -10,7 +10,8 @@
 #include <tokamax/runtime/device_put.hpp>  // device_put
 #include <tokamax/runtime/jit.hpp>         // jit
 
-#include <numeric>  // iota
+#include <algorithm>  // stable_sort
+#include <numeric>    // iota
 
 namespace tokamax::models {
 

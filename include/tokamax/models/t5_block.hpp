@@ -75,8 +75,8 @@ inline array distance_bias(const nn::embed& table, const t5_config& c, bool both
                            const array& keys, source_line l = source_line::current()) {
   const array buckets = array::from(detail::distance_buckets(c, both_ways));
   const array apart = expand_dims(keys, 0, l) - located(expand_dims(queries, 1, l), l);
-  const array near = minimum(maximum(apart, -c.max_distance, l), c.max_distance, l) + c.max_distance;
-  return transpose(table(gather(buckets, near, l), l), {2, 0, 1}, l);
+  const array cut = minimum(maximum(apart, -c.max_distance, l), c.max_distance, l) + c.max_distance;
+  return transpose(table(gather(buckets, cut, l), l), {2, 0, 1}, l);
 }
 
 /// Attention whose rows are computed each by itself, so that their bits do not depend on the others. Scores are not scaled.

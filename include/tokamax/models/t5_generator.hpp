@@ -10,7 +10,8 @@
 #include <tokamax/runtime/device_put.hpp>  // device_put
 #include <tokamax/runtime/jit.hpp>         // jit
 
-#include <span>  // span
+#include <algorithm>  // find
+#include <span>       // span
 
 namespace tokamax::models {
 

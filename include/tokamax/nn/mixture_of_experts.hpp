@@ -3,10 +3,11 @@
 // umbrella: not tokamax.hpp (models with experts use it)
 #pragma once
 
-#include <tokamax/lax/sort.hpp>          // argsort
-#include <tokamax/nn/expert_router.hpp>  // expert_router
-#include <tokamax/nn/mlp.hpp>            // gated_mlp
-#include <tokamax/ops/ragged_dot.hpp>    // ragged_dot
+#include <tokamax/lax/elementwise/division.hpp>  // quotient
+#include <tokamax/lax/sort.hpp>                  // argsort
+#include <tokamax/nn/expert_router.hpp>          // expert_router
+#include <tokamax/nn/mlp.hpp>                    // gated_mlp
+#include <tokamax/ops/ragged_dot.hpp>            // ragged_dot
 
 namespace tokamax::nn {
 

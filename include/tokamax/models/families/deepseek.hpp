@@ -20,7 +20,7 @@ inline decoder_config deepseek_config(const checkpoint::json_record& json) {
               .value_size = json.get<int>("v_head_dim")};
   if (c.latent.rank < 1) json.refuse("kv_lora_rank", std::to_string(c.latent.rank), "1 or more");
   c.kv_heads = 1;
-  c.head_size = c.latent.rank + c.rotary_size;
+  c.head_size = static_cast<int>(std::min<std::int64_t>(std::int64_t{c.latent.rank} + c.rotary_size, 1 << 30));
   require_possible(c, json.where());
   c.attention_scale = c.scale_of_scores();
   const char* const field = json.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
