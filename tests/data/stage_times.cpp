@@ -44,7 +44,7 @@ TEST_CASE("the slow stage is the bottleneck") {
 
 TEST_CASE("threads add up, and behind a prefetch is the time of waiting") {
   const stage_times times;
-  const auto rows = range(16) | wait(4) | times.after("work") | prefetch({.threads = 4, .elements = 8}) | repeat(1) |
+  const auto rows = range(16) | wait(4) | times.after("work") | repeat(1) | prefetch({.threads = 4, .elements = 8}) |
                     times.after("wait");
   std::vector<std::int64_t> all;
   for (auto reader = rows.from(); const auto& [step, value] : reader) all.push_back(value);

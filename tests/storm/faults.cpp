@@ -2,6 +2,7 @@
 // once in several ways: nothing is lost, every error has a message, and the next run ends with the bytes of one that had no
 // fault.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/base/system/folder.hpp>
 #include <tokamax/checkpoint.hpp>
 
 #include "storm/program.hpp"
@@ -32,11 +33,22 @@ void save_step(const fs::path& folder, bool background, std::int32_t step) {
   manager.wait();
 }
 
+// A checkpoint for Orbax and a model's folder of two files with an index, each in a folder of its own.
+void save_for_others(const fs::path& folder, std::int32_t step) {
+  const fs::path name = std::to_string(step), shards = folder / "shards" / name;
+  tk::checkpoint::save_orbax(folder / "orbax" / name, at(step), {.use_ocdbt = true});
+  tk::make_folders(shards);
+  tk::checkpoint::write_safetensors_folder(shards, {{"weight", at(step).weight}, {"count", at(step).count}}, 1);
+}
+
 // The process that saves: 0 if it says that it did, 1 after an error of the library, 3 after one that left the step there,
 // 2 after any other exception.
-int save(const fs::path& folder, bool background) {
+int save(const fs::path& folder, const std::string& how) {
   try {
-    save_step(folder, background, 3);
+    if (how == "for_others")
+      save_for_others(folder, 3);
+    else
+      save_step(folder, how == "save_async", 3);
     return 0;
   } catch (const tk::error& e) {
     return e.subject.starts_with("checkpoint: saved") ? 3 : 1;
@@ -107,6 +119,44 @@ long storm_of_saves(const std::string& self, const std::string& shim, const fs::
   return tried;
 }
 
+// Is the step whole, absent, or, if it may be so, an error of the library?
+void check_for_others(const fs::path& folder, std::int32_t step, bool may_lack, const std::string& what) {
+  const fs::path name = std::to_string(step), orbax = folder / "orbax" / name, shards = folder / "shards" / name;
+  state s = at(0);
+  const bool there = fs::exists(orbax);
+  expect(there || may_lack, what + ": the checkpoint for Orbax is not there");
+  if (there) tk::checkpoint::restore_orbax(orbax, s);
+  expect(!there || s.weight.values<float>()[2] == static_cast<float>(step), what + ": wrong state");
+  if (!fs::exists(shards / "model.safetensors.index.json")) return expect(may_lack, what + ": the index is not there");
+  const tk::checkpoint::safetensors_folder read(shards);
+  expect(read.read("count").item<int>() == step && read.read("weight").values<float>()[2] == static_cast<float>(step),
+         what + ": wrong arrays behind the index");
+}
+
+long storm_for_others(const std::string& self, const std::string& shim, const fs::path& work, long stride) {
+  const fs::path folder = work / "others", count = work / "count";
+  const auto run = [&](long n, fault f) {
+    fs::remove_all(folder);
+    save_for_others(folder, 2);
+    return end(begin({self, "for_others", folder.string()}, injected(shim, folder, n, f, count), work / "log"));
+  };
+  expect(run(0, faults[0]) == 0, "a save without a fault fails");
+  const long calls = std::atol(content(count).c_str());
+  expect(calls > 20, "only " + std::to_string(calls) + " calls are seen");
+  long tried = 0;
+  for (long n = 1; n <= calls; n += stride) {
+    for (const fault f : faults) {
+      const std::string what = "for_others, call " + std::to_string(n) + " " + f.mode + " " + f.number;
+      const int status = run(n, f);
+      expect(status == 0 || status == 1 || status == 3 || status == 77, what + ": status " + std::to_string(status));
+      check_for_others(folder, 2, false, what);
+      check_for_others(folder, 3, status != 0, what);
+      ++tried;
+    }
+  }
+  return tried;
+}
+
 long storm_of_runs(const words& given, const fs::path& work, long stride) {
   const fs::path text = given[3], straight = work / "straight", before = work / "before", run = work / "run",
                  log = work / "log", count = work / "count";
@@ -147,7 +197,7 @@ long storm_of_runs(const words& given, const fs::path& work, long stride) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count == 3) return save(arguments[2], std::string(arguments[1]) == "save_async");
+  if (count == 3) return save(arguments[2], arguments[1]);
   if (count != 6) return std::fprintf(stderr, "usage: faults TRAINER SHIM TEXT WORK STRIDE\n"), 2;
   const words given(arguments, arguments + count);
   const fs::path work = fs::absolute(given[4]);
@@ -155,8 +205,9 @@ int main(int count, char** arguments) {
   fs::remove_all(work);
   fs::create_directories(work);
   const fs::path self = fs::read_symlink("/proc/self/exe");
-  const long saves =
-      storm_of_saves(self, given[2], work, stride, false) + storm_of_saves(self, given[2], work, stride, true);
+  const long saves = storm_of_saves(self, given[2], work, stride, false) +
+                     storm_of_saves(self, given[2], work, stride, true) +
+                     storm_for_others(self, given[2], work, stride);
   const long runs = storm_of_runs(given, work, stride);
   std::printf("%ld faults in saves, %ld in runs, failures: %d\n", saves, runs, failures);
   return failures ? 1 : 0;

@@ -19,6 +19,7 @@ template <indexed Source>
 class epochs : public dataset<epochs<Source>> {
  public:
   epochs(Source source, bool differ) : source_(std::move(source)), differ_(differ) {}
+  const Source& source() const { return source_; }
   std::int64_t size() const { return source_.size(); }
   element<Source> operator[](std::int64_t index) const { return source_[differ_ ? index : index % size()]; }
 
