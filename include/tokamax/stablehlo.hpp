@@ -4,7 +4,9 @@
 //
 //   stablehlo/module.hpp   what StableHLO programs are made of: functions of operations with attributes and regions.
 //   stablehlo/program.hpp  programs that were exported as StableHLO, by JAX and others, as functions of arrays.
+//   stablehlo/write.hpp    functions of ours as StableHLO text, which XLA runs.
 #pragma once
 
 #include <tokamax/stablehlo/module.hpp>
 #include <tokamax/stablehlo/program.hpp>
+#include <tokamax/stablehlo/write.hpp>

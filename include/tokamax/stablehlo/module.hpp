@@ -28,7 +28,7 @@ struct value_type {
   bool complex = false;                         ///< of numbers whose parts have the dtype
   tokamax::dtype dtype = tokamax::dtype::none;  ///< none: a type that arrays do not have
   shape extents{};                              ///< -1: an extent that is known when the program runs
-  std::string other{};                          ///< the text of a type that is no array, or of its unknown elements
+  std::string other{};  ///< the text of a type that is no array, or of unknown elements; `index` of i64
 
   bool is_array() const { return is == form::array && dtype != tokamax::dtype::none; }
   bool operator==(const value_type& o) const = default;

@@ -59,11 +59,16 @@ class program {
   std::shared_ptr<const state> state_;
 };
 
+/// The text of a module, in the general form of its operations. It reads back as the same module.
+std::string to_text(const program_module& m);
+
 }  // namespace stablehlo
 
-/// The program of a file, or of a text.
+/// The program of a file, or of its content: StableHLO text, MLIR's bytecode of it (VHLO 0.9 to 1.20), or what jax.export
+/// serialized, of which the inputs are those that the program uses.
 ///
-/// errors  "stablehlo" with line and column, for what is no StableHLO; "file" for one that cannot be read
+/// errors  "stablehlo" with line and column for text, "stablehlo bytecode" with byte and section, "stablehlo: file" for a file
+///         that cannot be read
 /// source  jax.export.deserialize
 stablehlo::program read_stablehlo(const std::string& path_or_text);
 
@@ -71,10 +76,12 @@ stablehlo::program read_stablehlo(const std::string& path_or_text);
 
 #if defined(TOKAMAX_STABLEHLO_COMPILED_ONCE)
 
-  #include <tokamax/runtime/jit.hpp>                 // jit
-  #include <tokamax/stablehlo/checks.hpp>            // compared
-  #include <tokamax/stablehlo/reader/read_text.hpp>  // read_text
-  #include <tokamax/stablehlo/rules/rules.hpp>       // find_rule
+  #include <tokamax/runtime/jit.hpp>                     // jit
+  #include <tokamax/stablehlo/checks.hpp>                // compared
+  #include <tokamax/stablehlo/reader/read_bytecode.hpp>  // read_bytecode
+  #include <tokamax/stablehlo/reader/read_text.hpp>      // read_text
+  #include <tokamax/stablehlo/rules/rules.hpp>           // evaluator
+  #include <tokamax/stablehlo/writer/print_module.hpp>   // module_printer
 
   #include <filesystem>  // path
   #include <fstream>     // ifstream
@@ -214,13 +221,18 @@ TOKAMAX_STABLEHLO_COMPILED_ONCE std::vector<check_result> program::check(const a
   return results;
 }
 
+TOKAMAX_STABLEHLO_COMPILED_ONCE std::string to_text(const program_module& m) { return detail::module_printer().run(m); }
+
 }  // namespace stablehlo
 
 TOKAMAX_STABLEHLO_COMPILED_ONCE stablehlo::program read_stablehlo(const std::string& path_or_text) {
-  const bool is_text = path_or_text.find('\n') != std::string::npos || path_or_text.starts_with("module") ||
-                       path_or_text.starts_with("func");
-  const std::string text = is_text ? path_or_text : stablehlo::detail::file_content(path_or_text);
-  return stablehlo::program(stablehlo::read_text(text));
+  const bool is_content = path_or_text.find_first_of(std::string_view("\n\0", 2)) != std::string::npos ||
+                          path_or_text.starts_with("module") || path_or_text.starts_with("func");
+  const std::string content = is_content ? path_or_text : stablehlo::detail::file_content(path_or_text);
+  std::span<const std::byte> bytes = std::as_bytes(std::span(content));
+  if (content.find('\0') == std::string::npos) return stablehlo::program(stablehlo::read_text(content));
+  if (!content.starts_with("ML\xefR")) bytes = stablehlo::detail::module_in_export(bytes);
+  return stablehlo::program(stablehlo::read_bytecode(bytes));
 }
 
 }  // namespace tokamax

@@ -299,6 +299,31 @@ const row products[] = {
   %y = "stablehlo.triangular_solve"(%l, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>
   %e = stablehlo.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
   stablehlo.custom_call @check.expect_almost_eq(%y, %e) : (tensor<2x1xf32>, tensor<2x1xf32>) -> ())"},
+    {"LAPACK's QR decomposition, in two calls", R"(
+  %a = stablehlo.constant dense<[[3.0, 1.0], [4.0, 2.0]]> : tensor<2x2xf32>
+  %y:2 = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>)
+  %q = stablehlo.custom_call @lapack_sorgqr_ffi(%y#0, %y#1) {mhlo.backend_config = {}} : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  %e = stablehlo.constant dense<[[-0.6, -0.8], [-0.8, 0.6]]> : tensor<2x2xf32>
+  %f = stablehlo.constant dense<[[-5.0, -2.2], [0.5, 0.4]]> : tensor<2x2xf32>
+  stablehlo.custom_call @check.expect_almost_eq(%q, %e) : (tensor<2x2xf32>, tensor<2x2xf32>) -> ()
+  stablehlo.custom_call @check.expect_almost_eq(%y#0, %f) : (tensor<2x2xf32>, tensor<2x2xf32>) -> ())"},
+    {"LAPACK's Cholesky factor of what has one and of what has none", R"(
+  %a = stablehlo.constant dense<[[[4.0, 0.0], [2.0, 5.0]], [[1.0, 0.0], [2.0, 1.0]]]> : tensor<2x2x2xf32>
+  %y:2 = stablehlo.custom_call @lapack_spotrf_ffi(%a) {mhlo.backend_config = {uplo = 76 : ui8}} : (tensor<2x2x2xf32>) -> (tensor<2x2x2xf32>, tensor<2xi32>)
+  %e = stablehlo.constant dense<[0, 1]> : tensor<2xi32>
+  stablehlo.custom_call @check.expect_eq(%y#1, %e) : (tensor<2xi32>, tensor<2xi32>) -> ())"},
+    {"LAPACK's eigenvalues, pivots and triangular systems", R"(
+  %a = stablehlo.constant dense<[[2.0, 9.0], [0.0, 1.0]]> : tensor<2x2xf32>
+  %v:3 = stablehlo.custom_call @lapack_ssyevd_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<i32>)
+  %b = stablehlo.constant dense<[[0.0, 1.0], [2.0, 3.0]]> : tensor<2x2xf32>
+  %l:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%b) {mhlo.backend_config = {}} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xi32>, tensor<i32>)
+  %x = stablehlo.custom_call @lapack_strsm_ffi(%a, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 85 : ui8}} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %e = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %f = stablehlo.constant dense<2> : tensor<2xi32>
+  %g = stablehlo.constant dense<[[-9.0, -13.0], [2.0, 3.0]]> : tensor<2x2xf32>
+  stablehlo.custom_call @check.expect_almost_eq(%v#1, %e) : (tensor<2xf32>, tensor<2xf32>) -> ()
+  stablehlo.custom_call @check.expect_eq(%l#1, %f) : (tensor<2xi32>, tensor<2xi32>) -> ()
+  stablehlo.custom_call @check.expect_almost_eq(%x, %g) : (tensor<2x2xf32>, tensor<2x2xf32>) -> ())"},
     {"random bits by threefry", R"(
   %s = stablehlo.constant dense<[1, 2]> : tensor<2xui64>
   %t, %y = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui64>)

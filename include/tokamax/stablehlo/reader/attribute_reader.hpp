@@ -30,6 +30,7 @@ class attribute_reader : public type_reader {
     }
     return list;
   }
+  /// A record from its fields.
   static attribute record_of(attribute_list list) {
     attribute a;
     a.is = attribute::form::record;
@@ -44,6 +45,7 @@ class attribute_reader : public type_reader {
     const nested deeper(*this);
     attribute a;
     const char c = peek();
+    // The first sign tells what kind of value it is; words are left to `named`.
     if (c == '"') {
       a.is = attribute::form::text;
       a.text = quoted();
@@ -80,6 +82,7 @@ class attribute_reader : public type_reader {
     while (is_word(next()) || next() == '-' || next() == '+') ++at_;
     const std::string_view digits = text_.substr(begin, at_ - begin);
     const bool real = digits.find_first_of(".") != digits.npos && !digits.starts_with("0x");
+    // Without a type a number is i64 or f64, as in MLIR.
     a.type = {.is = value_type::form::number, .dtype = real ? f64 : i64};
     if (typed && accept(":")) a.type = type();
     const dtype t = a.type.dtype == dtype::none ? i64 : a.type.dtype;
@@ -91,10 +94,12 @@ class attribute_reader : public type_reader {
     const char *first = digits.data(), *const last = first + digits.size();
     std::from_chars_result r{};
     element_bits e;
+    // Truth values stand in lists of i1.
     if (digits == "true" || digits == "false") {
       if (t != bool_) fail_at(begin, std::string(digits), std::string("a number of ") + std::string(tokamax::name(t)));
       return {digits == "true"};
     }
+    // Bits, which MLIR writes for what digits cannot say.
     if (digits.starts_with("0x")) {
       r = std::from_chars(first + 2, last, e.value, 16);
       if (is_integer(t)) e = tokamax::detail::low_bits(t, e.value);
@@ -120,6 +125,7 @@ class attribute_reader : public type_reader {
   void dialect_attribute(attribute& a) {
     const std::size_t begin = at_;
     const std::string called = name('#');
+    // Those of StableHLO become words and records, and names are replaced by what they stand for.
     if (called == "stablehlo" || called == "chlo") {  // an enumerator
       expect("<");
       word("the name of an enumeration");
@@ -151,6 +157,7 @@ class attribute_reader : public type_reader {
   /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]` as a record with the names of the attributes.
   attribute convolution_dimensions() {
     attribute_list list;
+    // The letters and numbers of one operand. The places of the spatial axes come in the order of their numbers.
     const auto operand = [&](const std::string& called, const char* first, const char* second) {
       expect("[");
       attribute places[2], space;
@@ -181,6 +188,7 @@ class attribute_reader : public type_reader {
     operand("output", "b_batch_dimension", "f_feature_dimension");
     return record_of(std::move(list));
   }
+  /// An integer as i64.
   static attribute whole_number(std::int64_t v) {
     attribute a;
     a.is = attribute::form::integer;
@@ -188,6 +196,7 @@ class attribute_reader : public type_reader {
     a.type = {.is = value_type::form::number, .dtype = i64};
     return a;
   }
+  /// An enumerator.
   static attribute word_attribute(std::string_view text) {
     attribute a;
     a.is = attribute::form::word;
@@ -198,6 +207,7 @@ class attribute_reader : public type_reader {
   void named(attribute& a) {
     skip();
     const std::size_t begin = at_;
+    // Truth values, elements, lists, locations and types have words of their own; others are enumerators.
     if (accept("true") || accept("false")) {
       a.is = attribute::form::boolean;
       a.integer = text_[begin] == 't';
@@ -205,6 +215,7 @@ class attribute_reader : public type_reader {
     } else if (accept("dense<")) {
       dense(a);
     } else if (accept("dense_resource<")) {
+      // The data of a resource stands at the end of the text, behind four bytes of alignment.
       const std::string called = peek() == '"' ? quoted() : std::string(word("the name of a resource"));
       expect(">");
       expect(":");
@@ -252,6 +263,7 @@ class attribute_reader : public type_reader {
       if (e < 0) fail_at(begin, "an unknown extent", "the extents of elements");
     return t;
   }
+  /// `dense<...> : tensor<...>`: the type comes last, so the elements are passed over first, and read when it is known.
   void dense(attribute& a) {
     a.is = attribute::form::elements;
     const std::size_t begin = at_;
@@ -260,6 +272,7 @@ class attribute_reader : public type_reader {
     expect(">");
     expect(":");
     a.type = type_of_elements();
+    // Back to the elements.
     const std::size_t behind = at_;
     at_ = begin;
     if (peek() == '"') {
@@ -285,6 +298,7 @@ class attribute_reader : public type_reader {
       while (accept(","));
       return expect("]");
     }
+    // One number; of complex numbers two in parentheses.
     const auto one = [&] {
       skip();
       const std::size_t begin = at_;
@@ -303,6 +317,7 @@ class attribute_reader : public type_reader {
   /// Elements from `0x...`; a resource has its alignment in front.
   void hex_elements(attribute& a, std::string_view hex, std::size_t begin, std::size_t leave_out) {
     if (!hex.starts_with("0x") || hex.size() % 2) fail_at(begin, "other elements", "an even number of digits after 0x");
+    // Two digits a byte.
     std::vector<std::byte> bytes(hex.size() / 2 - 1);
     const auto digit = [&](char c) -> unsigned {
       if (is_digit(c)) return static_cast<unsigned>(c - '0');
@@ -328,6 +343,7 @@ class attribute_reader : public type_reader {
   std::unordered_map<std::string, std::pair<std::string_view, std::size_t>> resources_;
 
  private:
+  /// What a dtype keeps of an integer.
   static element_bits kept_bits(dtype t, std::uint64_t v) {
     return t == bool_ ? element_bits{v != 0} : is_integer(t) ? tokamax::detail::low_bits(t, v) : element_bits{v};
   }

@@ -34,6 +34,7 @@ inline value equal_elements(const value_type& type, element_bits re, element_bit
 /// a bit each, or a byte. What has no elements needs no bytes. Returns what is wrong, or nothing.
 inline std::string elements_of_bytes(const value_type& type, std::span<const std::byte> bytes, value& result) {
   const array_type t = part_type(type);
+  // A complex number has two parts of `each` bytes.
   const auto each = static_cast<std::size_t>(size_of(t.dtype)), parts = std::size_t{type.complex ? 2u : 1u};
   const auto count = static_cast<std::uint64_t>(size(t.shape));
   const bool some_bits = t.dtype == bool_ && count <= 8 && bytes.size() == 1 && bytes[0] != std::byte{0xff};
@@ -47,6 +48,7 @@ inline std::string elements_of_bytes(const value_type& type, std::span<const std
     return std::to_string(bytes.size()) + " bytes where " + std::to_string(expected) + " are needed";
   result.re = array::uninitialized(t);
   std::byte* const re = result.re.mutable_bytes();
+  // Bits, parts, bytes of numbers that take fewer than 8 bits, or elements as they lie in memory.
   if (bits) {
     for (std::size_t i = 0; i < count; ++i) re[i] = (bytes[i / 8] >> (i % 8)) & std::byte{1};
   } else if (parts == 2) {
@@ -77,6 +79,7 @@ inline std::string elements_of_numbers(const value_type& type, const std::vector
   if (splat && numbers.size() == parts) return result = equal_elements(type, numbers[0], numbers[parts - 1]), "";
   if (numbers.size() / parts != count || numbers.size() % parts)
     return std::to_string(numbers.size() / parts) + " elements where " + std::to_string(count) + " are needed";
+  // The parts come one after the other.
   array* const to[] = {&result.re, &result.im};
   for (std::size_t p = 0; p < parts; ++p) {
     *to[p] = array::uninitialized(t);

@@ -4,47 +4,21 @@
 // tested by tests/stablehlo/reader/read_text.cpp
 #pragma once
 
-#include <tokamax/stablehlo/reader/attribute_reader.hpp>  // attribute_reader
+#include <tokamax/stablehlo/reader/word_reader.hpp>  // word_reader
 
 namespace tokamax::stablehlo::detail {
 
-/// The attribute that a word in the own form of an operation means.
-struct written_as {
-  std::string_view operation, word, attribute;
-};
-inline constexpr written_as written_names[] = {
-    {"iota", "dim", "iota_dimension"},
-    {"dynamic_iota", "dim", "iota_dimension"},
-    {"broadcast_in_dim", "dims", "broadcast_dimensions"},
-    {"dynamic_broadcast_in_dim", "dims", "broadcast_dimensions"},
-    {"broadcast", "sizes", "broadcast_sizes"},
-    {"concatenate", "dim", "dimension"},
-    {"get_dimension_size", "dim", "dimension"},
-    {"set_dimension_size", "dim", "dimension"},
-    {"transpose", "dims", "permutation"},
-    {"reverse", "dims", "dimensions"},
-    {"fft", "type", "fft_type"},
-    {"fft", "length", "fft_length"},
-    {"pad", "low", "edge_padding_low"},
-    {"pad", "high", "edge_padding_high"},
-    {"pad", "interior", "interior_padding"},
-    {"dynamic_slice", "sizes", "slice_sizes"},
-    {"rng_bit_generator", "algorithm", "rng_algorithm"},
-    {"rng", "distribution", "rng_distribution"},
-    {"dot_general", "precision", "precision_config"},
-    {"dot", "precision", "precision_config"},
-};
-
 /// Operations with their regions.
-class operation_reader : public attribute_reader {
+class operation_reader : public word_reader {
  protected:
-  using attribute_reader::attribute_reader;
+  using word_reader::word_reader;
 
   /// Reads `%0:2 = stablehlo.add %1, %2 : tensor<f32>`.
   operation read_operation() {
     const nested deeper(*this);
     operation o;
     o.where = here();
+    // The names of the results, of which one may stand for several.
     std::vector<std::pair<std::string, int>> names;  // of results, with their numbers
     if (peek() == '%') {
       do {
@@ -65,6 +39,7 @@ class operation_reader : public attribute_reader {
     else
       own_form(o, names);
     while (comes("loc")) word(""), expect("("), balanced(")"), expect(")");
+    // Values get numbers in the order in which they are defined.
     flatten(o);
     std::size_t count = 0;
     for (const auto& [called, n] : names) count += static_cast<std::size_t>(n);
@@ -85,6 +60,7 @@ class operation_reader : public attribute_reader {
     scopes_.emplace_back();
     for (const auto& [called, t] : named_before) argument(r, called, t);
     expect("{");
+    // The arguments of a block stand behind its name.
     if (accept("^")) {
       word("the name of a block");
       if (accept("(") && !accept(")")) {
@@ -105,11 +81,13 @@ class operation_reader : public attribute_reader {
     scopes_.pop_back();
     return r;
   }
+  /// A value that a region or function is given.
   void argument(region& r, const std::string& called, const value_type& t) {
     define(called, values_, 1, at_);
     r.arguments.push_back(values_++);
     r.types.push_back(t);
   }
+  /// Gives a name to `count` values from number `first` on. A name inside of others must be new.
   void define(const std::string& called, int first, int count, std::size_t begin) {
     for (const auto& scope : scopes_)
       if (scope.contains(called)) fail_at(begin, "%" + called + " again", "a new name");
@@ -158,6 +136,7 @@ class operation_reader : public attribute_reader {
     expect("->");
     o.types = type_list();
   }
+  /// Attributes that stand in several places are one list.
   static void add_all(operation& o, attribute_list list) {
     for (auto& [key, a] : list.all) o.attributes.add(std::move(key), std::move(a));
   }
@@ -167,6 +146,7 @@ class operation_reader : public attribute_reader {
     if (o.name == "return" || o.name == "call" || o.name == "constant") o.name.insert(0, "func.");
     const std::string_view kind = std::string_view(o.name).substr(o.name.find('.') + 1);
     std::vector<std::string> iterated;
+    // The type of a constant is that of its elements.
     if (kind == "constant") {
       if (comes("{")) add_all(o, dictionary());
       attribute a = value_of_attribute();
@@ -183,6 +163,7 @@ class operation_reader : public attribute_reader {
         fail("\":\" and types");
       }
       if (c == '%') {
+        // Loops name the arguments of their regions here, and reductions their initial values.
         if (is_while) {  // %argument = %value
           iterated.push_back(name('%'));
           expect("=");
@@ -204,124 +185,24 @@ class operation_reader : public attribute_reader {
       } else if (c == '[') {
         kind == "get_tuple_element" ? tuple_index(o) : slice_bounds(o);
       } else {
-        word_of_form(o, kind);
+        accept("applies") ? applied(o) : accept("across") ? void() : word_of_form(o, kind);
       }
     }
     o.operands.insert(o.operands.end(), inits.begin(), inits.end());
     types_of_form(o, names);
-    if (is_while) {
-      std::vector<std::pair<std::string, value_type>> arguments;
-      for (std::size_t k = 0; k < iterated.size() && k < o.types.size(); ++k)
-        arguments.emplace_back(iterated[k], o.types[k]);
-      if (accept("attributes")) add_all(o, dictionary());
-      for (const char* part : {"cond", "do"}) {
-        expect(part);
-        o.regions.push_back(read_region(arguments));
-      }
-    } else if (is_reduce && o.regions.empty()) {
-      reducer(o, inits.size());
-    }
+    if (is_while) loop_regions(o, iterated);
+    if (is_reduce && o.regions.empty()) reducer(o, inits.size());
   }
-  /// A word: an enumerator, or the name of an attribute.
-  void word_of_form(operation& o, std::string_view kind) {
-    skip();
-    const std::size_t begin = at_;
-    const std::string_view w = word("an operand, an attribute or a type");
-    if (w == "applies") return applied(o);
-    if (w == "across") return;
-    if (w == "contracting_dims" || w == "batching_dims") {
-      const std::string to = w == "contracting_dims" ? "_contracting_dimensions" : "_batching_dimensions";
-      expect("=");
-      o.attributes.add("lhs" + to, value_of_attribute());
-      expect("x");
-      o.attributes.add("rhs" + to, value_of_attribute());
-      return;
+  /// `cond {...} do {...}`: both regions of a loop have the same arguments.
+  void loop_regions(operation& o, const std::vector<std::string>& iterated) {
+    std::vector<std::pair<std::string, value_type>> arguments;
+    for (std::size_t k = 0; k < iterated.size() && k < o.types.size(); ++k)
+      arguments.emplace_back(iterated[k], o.types[k]);
+    if (accept("attributes")) add_all(o, dictionary());
+    for (const char* part : {"cond", "do"}) {
+      expect(part);
+      o.regions.push_back(read_region(arguments));
     }
-    if (w == "dim_numbers") {
-      expect("=");
-      o.attributes.add("dimension_numbers", convolution_dimensions());
-      return;
-    }
-    if (w == "window") return expect("="), windows(o);
-    if (w == "format") return expect("="), float_format(o);
-    if (!accept("=")) {
-      const char* const called =
-          kind == "compare" ? (o.operands.empty() ? "comparison_direction" : "compare_type") : nullptr;
-      if (!called) fail_at(begin, "\"" + std::string(w) + "\"", "an operand, an attribute or a type");
-      o.attributes.add(called, word_attribute(w));
-      return;
-    }
-    std::string key(w);
-    for (const written_as& n : written_names)
-      if (n.operation == kind && n.word == w) key = n.attribute;
-    if (w == "algorithm" && kind == "dot_general" && comes("<")) {
-      expect("<");
-      attribute_list list;
-      do {
-        std::string field(word("the name of a field"));
-        expect("=");
-        list.add(std::move(field), value_of_attribute());
-      } while (accept(","));
-      expect(">");
-      o.attributes.add(std::move(key), record_of(std::move(list)));
-      return;
-    }
-    o.attributes.add(std::move(key), value_of_attribute(false));
-  }
-  static attribute integers(const std::vector<std::int64_t>& list) {
-    attribute a;
-    a.is = attribute::form::list;
-    a.type = {.is = value_type::form::number, .dtype = i64};
-    for (std::int64_t v : list) a.items.push_back(whole_number(v));
-    return a;
-  }
-  /// `[0:2, 1:5:2]`
-  void slice_bounds(operation& o) {
-    expect("[");
-    std::vector<std::int64_t> start, limit, step;
-    while (!accept("]")) {
-      if (!start.empty()) expect(",");
-      start.push_back(whole("the first position"));
-      expect(":");
-      limit.push_back(whole("the end"));
-      step.push_back(accept(":") ? whole("a step") : 1);
-    }
-    o.attributes.add("start_indices", integers(start));
-    o.attributes.add("limit_indices", integers(limit));
-    o.attributes.add("strides", integers(step));
-  }
-  void tuple_index(operation& o) {
-    expect("[");
-    o.attributes.add("index", whole_number(whole("the number of an element")));
-    expect("]");
-  }
-  /// `e5m2`
-  void float_format(operation& o) {
-    skip();
-    const std::size_t begin = at_;
-    const std::string_view format = word("a format as e5m2");
-    const std::size_t m = format.find('m');
-    std::int64_t bits[2] = {};
-    bool ok = format.starts_with("e") && m != format.npos;
-    const std::string_view parts[] = {ok ? format.substr(1, m - 1) : "", ok ? format.substr(m + 1) : ""};
-    for (int k = 0; k < 2; ++k) {
-      const auto r = std::from_chars(parts[k].data(), parts[k].data() + parts[k].size(), bits[k]);
-      ok = ok && r.ec == std::errc{} && r.ptr == parts[k].data() + parts[k].size();
-    }
-    if (!ok) fail_at(begin, std::string(format), "a format as e5m2");
-    o.attributes.add("exponent_bits", whole_number(bits[0]));
-    o.attributes.add("mantissa_bits", whole_number(bits[1]));
-  }
-  /// `{stride = [1, 2], pad = [[0, 1]], lhs_dilate = [1], rhs_dilate = [1], reverse = [false]}`
-  void windows(operation& o) {
-    for (auto& [key, a] : dictionary().all)
-      o.attributes.add(key == "stride"       ? "window_strides"
-                       : key == "pad"        ? "padding"
-                       : key == "lhs_dilate" ? "lhs_dilation"
-                       : key == "rhs_dilate" ? "rhs_dilation"
-                       : key == "reverse"    ? "window_reversal"
-                                             : key,
-                       std::move(a));
   }
   /// `applies stablehlo.add across dimensions = [0]`: a region with that one operation.
   void applied(operation& o) {
@@ -341,12 +222,14 @@ class operation_reader : public attribute_reader {
   /// The types behind a colon. Without an arrow, all results have the last of these types, or each has its own.
   void types_of_form(operation& o, const std::vector<std::pair<std::string, int>>& names) {
     expect(":");
+    // A list in parentheses is that of the operands.
     const bool listed = peek() == '(';
     std::vector<value_type> before = type_list();
     while (!listed && accept(",")) before.push_back(type());
     if (accept("->")) {
       o.types = type_list();
     } else if (!o.name.ends_with(".return")) {
+      // How many results there are, the names say.
       std::size_t count = names.empty() ? (o.name == "stablehlo.while" ? before.size() : 0) : 0;
       for (const auto& [called, n] : names) count += static_cast<std::size_t>(n);
       if (count == before.size())

@@ -18,6 +18,7 @@ class module_reader : operation_reader {
     program_module m;
     read_resources();
     while (peek() != '\0') {
+      // The functions stand in a module, or alone.
       if (comes("module") || comes("builtin.module")) {
         word("");
         if (peek() == '@') m.name = name('@');
@@ -35,6 +36,7 @@ class module_reader : operation_reader {
  private:
   /// A function, a name, or something of another dialect.
   void part(program_module& m) {
+    // Names of attributes and types stand before what uses them.
     if (peek() == '#') {
       std::string called = name('#');
       expect("=");
@@ -67,6 +69,7 @@ class module_reader : operation_reader {
     else
       accept("public");
     skip();
+    // The values of each function have names and numbers of their own.
     f.name = name('@');
     values_ = 0;
     scopes_.assign(1, {});
@@ -74,6 +77,7 @@ class module_reader : operation_reader {
     while (!accept(")")) {
       if (!f.argument_attributes.empty()) expect(",");
       f.argument_attributes.emplace_back();
+      // A declaration has types only.
       if (peek() == '%') {
         f.argument_names.push_back(name('%'));
         expect(":");
@@ -85,6 +89,7 @@ class module_reader : operation_reader {
       if (comes("{")) f.argument_attributes.back() = dictionary();
       if (accept("loc")) expect("("), balanced(")"), expect(")");
     }
+    // Several results stand in parentheses, where they may have attributes.
     if (accept("->")) {
       if (accept("(")) {
         while (!accept(")")) {

@@ -26,10 +26,13 @@ class text_cursor {
       text_[seen_] == '\n' ? (++seen_position_.line, seen_position_.column = 1) : ++seen_position_.column;
     return seen_position_;
   }
+  /// Where the next sign is.
   position here() { return skip(), position_at(at_); }
+  /// Reports what was found at an offset.
   [[noreturn]] void fail_at(std::size_t offset, const std::string& found, const std::string& expected) {
     throw error(error_kind::file, "stablehlo", found, expected, position_at(offset).text());
   }
+  /// Reports that something else comes next than was expected.
   [[noreturn]] void fail(const std::string& expected) {
     skip();
     if (at_ >= text_.size()) fail_at(text_.size(), "the end of the text", expected);
@@ -38,6 +41,7 @@ class text_cursor {
     fail_at(at_, "\"" + std::string(text_.substr(at_, end - at_)) + "\"", expected);
   }
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  /// May this sign be a part of a word? Names of attributes have dots, and those of values dollars.
   static bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '$' || c == '.';
   }
@@ -45,6 +49,7 @@ class text_cursor {
   void skip() {
     for (; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
+      // A comment ends with its line.
       if (c == '/' && text_.substr(at_, 2) == "//") {
         at_ = std::min(text_.find('\n', at_), text_.size());
         if (at_ == text_.size()) return;
@@ -53,6 +58,7 @@ class text_cursor {
       }
     }
   }
+  /// The next sign that is neither space nor comment; 0 at the end.
   char peek() { return skip(), at_ < text_.size() ? text_[at_] : '\0'; }
   /// The same without going on.
   char next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
@@ -62,11 +68,13 @@ class text_cursor {
     at_ += s.size();
     return true;
   }
+  /// The same without going on.
   bool comes(std::string_view s) {
     skip();
     return text_.substr(at_, s.size()) == s &&
            !(is_word(s.back()) && at_ + s.size() < text_.size() && is_word(text_[at_ + s.size()]));
   }
+  /// Goes behind `s`, which must come next.
   void expect(std::string_view s) {
     if (!accept(s)) fail("\"" + std::string(s) + "\"");
   }
@@ -90,6 +98,7 @@ class text_cursor {
     if (begin == at_) fail("a name");
     return std::string(text_.substr(begin, at_ - begin));
   }
+  /// A decimal integer with or without a sign.
   std::int64_t whole(const char* expected) {
     skip();
     std::int64_t v = 0;
@@ -109,6 +118,7 @@ class text_cursor {
     }
     return text_.substr(begin, at_++ - begin);
   }
+  /// The same with its escapes: \0A, \n, \t, \" and \\.
   std::string quoted() {
     const std::string_view raw = quoted_raw();
     std::string s;
@@ -132,13 +142,14 @@ class text_cursor {
     const std::size_t begin = at_;
     for (int open = 0; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
-      if (open == 0 && ends.find(c) != std::string_view::npos) break;
+      const bool arrow = c == '>' && at_ > begin && text_[at_ - 1] == '-';
+      if (open == 0 && !arrow && ends.find(c) != std::string_view::npos) break;
       if (c == '"') {
         quoted_raw();
         --at_;
       } else if (c == '<' || c == '(' || c == '[' || c == '{') {
         ++open;
-      } else if ((c == '>' && text_[at_ - (at_ > 0)] != '-') || c == ')' || c == ']' || c == '}') {
+      } else if (c == ')' || c == ']' || c == '}' || (c == '>' && !arrow)) {
         if (--open < 0) break;
       }
     }
@@ -149,16 +160,19 @@ class text_cursor {
     explicit nested(text_cursor& c) : cursor(c) {
       if (++cursor.depth_ > deepest) cursor.fail("at most " + std::to_string(deepest) + " parts inside one another");
     }
+    // Errors leave it, too.
     ~nested() { --cursor.depth_; }
     nested(const nested&) = delete;
     text_cursor& cursor;
   };
 
+  // The text, and how far it has been read.
   std::string_view text_;
   std::size_t at_ = 0;
 
  private:
   int depth_ = 0;
+  // Lines are counted from the offset that was asked for last.
   std::size_t seen_ = 0;
   position seen_position_{1, 1};
 };

@@ -28,6 +28,7 @@ class type_reader : public text_cursor {
     skip();
     const std::size_t begin = at_;
     value_type t;
+    // A tensor of known or unknown extents; an encoding behind a comma changes nothing that is computed.
     if (accept("tensor<")) {
       t.is = value_type::form::array;
       if (!accept("*")) extents(t.extents);
@@ -39,6 +40,7 @@ class type_reader : public text_cursor {
       if (t.dtype == dtype::none) t.other = text_.substr(begin, at_ - begin);
       return t;
     }
+    // Functions, types of dialects and numbers.
     if (peek() == '(') {  // a function
       do type_list();
       while (accept("->"));
@@ -75,6 +77,7 @@ class type_reader : public text_cursor {
   std::unordered_map<std::string, value_type> type_names_;  ///< !name = ...
 
  private:
+  /// What is wrong with the extents, or null. Unknown ones count as 1.
   static const char* unmet_extents(const value_type& t) {
     array_type known = part_type(t);
     for (int k = 0; k < known.shape.rank(); ++k)
@@ -87,6 +90,7 @@ class type_reader : public text_cursor {
     while (is_digit(next()) || next() == '?') {
       const std::size_t begin = at_;
       std::int64_t v = -1;
+      // An extent that the program learns when it runs.
       if (next() == '?') {
         ++at_;
       } else {
@@ -102,6 +106,7 @@ class type_reader : public text_cursor {
   }
   /// `f32`, `complex<f32>`, `!quant.uniform<...>`
   void element_type(value_type& t) {
+    // Complex numbers have parts of f32 or f64.
     if (accept("complex<")) {
       element_type(t);
       t.complex = true;
@@ -113,7 +118,8 @@ class type_reader : public text_cursor {
       word("the name of a type");
     } else {
       const std::string_view s = word("a type");
-      t.dtype = dtype_named(s);
+      t.dtype = s == "index" ? i64 : dtype_named(s);  // what counts places
+      if (s == "index") t.other = s;
     }
     if (next() == '<') in_brackets();
   }

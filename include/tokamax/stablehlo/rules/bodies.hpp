@@ -4,7 +4,7 @@
 // tested by tests/stablehlo/rules/rules.cpp
 #pragma once
 
-#include <tokamax/stablehlo/rules/evaluator.hpp>  // rule_call
+#include <tokamax/stablehlo/rules/evaluator.hpp>  // for its users: run_on_elements
 
 namespace tokamax::stablehlo::detail {
 

@@ -15,6 +15,8 @@
 #include <tokamax/scipy/special/gamma.hpp>                // lgamma, digamma, zeta, polygamma
 #include <tokamax/stablehlo/rules/elementwise_rules.hpp>  // of_real
 
+#include <limits>  // numeric_limits
+
 namespace tokamax::stablehlo::detail {
 
 /// f in f32 at least, rounded once.
@@ -28,6 +30,11 @@ values of_wide(const rule_call& c) {
       return {{astype(F(astype(c[0], carrying(to)), astype(c[1], carrying(to))), to), {}}};
   }
   refuse(c.op, std::to_string(c.count()) + " operands", "another number");
+}
+/// CHLO has derivatives of whole order only.
+inline array polygamma_or_nan(const array& n, const array& x) {
+  const array whole = logical_and(n == floor(n), n >= 0.0);
+  return select(whole, polygamma(n, x), full_like(x, std::numeric_limits<double>::quiet_NaN()));
 }
 /// The largest values of rows. Truth values are ordered as numbers.
 inline values top_k_value(const rule_call& c) {
@@ -80,7 +87,7 @@ inline std::span<const rule_entry> chlo_rules() {
       {"chlo.lgamma", "lgamma", of_wide<[](const array& x) { return lgamma(x); }>},
       {"chlo.mulhi", "mulhi", of_reals<[](const array& a, const array& b) { return mulhi(a, b); }>},
       {"chlo.next_after", "nextafter", of_reals<[](const array& a, const array& b) { return nextafter(a, b); }>},
-      {"chlo.polygamma", "polygamma", of_wide<[](const array& a, const array& b) { return polygamma(a, b); }>},
+      {"chlo.polygamma", "polygamma", of_wide<[](const array& a, const array& b) { return polygamma_or_nan(a, b); }>},
       {"chlo.sinh", "sinh", of_number<[](const auto& x) { return sinh(x); }>},
       {"chlo.square", "square", of_number<[](const auto& x) { return square(x); }>},
       {"chlo.tan", "tan", of_number<[](const auto& x) { return tan(x); }>},

@@ -5,13 +5,14 @@
 #pragma once
 
 #include <tokamax/stablehlo/rules/evaluator.hpp>           // rule_entry
-#include <tokamax/transforms/control_flow/cond.hpp>        // cond_p, branch_number
+#include <tokamax/transforms/control_flow/cond.hpp>        // cond_p, integers_in_i32
 #include <tokamax/transforms/control_flow/while_loop.hpp>  // while_loop_of
 
 #include <span>  // span
 
 namespace tokamax::stablehlo::detail {
 
+/// The function of the module that an attribute names.
 inline values called(const rule_call& c, std::string_view which) {
   const attribute* const a = c.find(which);
   if (!a) c.wrong(which, "the name of a function");
@@ -33,6 +34,7 @@ inline array in_this_trace(const array& a) {
   graph* const g = current_context.trace;
   return g ? lift(*g, a) : a;
 }
+/// The first region says whether the loop goes on, the second one gives the next values.
 inline values while_value(const rule_call& c) {
   region_function predicate(c, 0), body(c, 1);
   arrays init = flat(c.in);

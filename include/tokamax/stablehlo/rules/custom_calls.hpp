@@ -4,12 +4,13 @@
 // tested by tests/stablehlo/rules/rules.cpp
 #pragma once
 
-#include <tokamax/stablehlo/rules/evaluator.hpp>  // rule_entry
+#include <tokamax/stablehlo/rules/lapack_calls.hpp>  // lapack_calls
 
 #include <span>  // span
 
 namespace tokamax::stablehlo::detail {
 
+/// What tells several devices how arrays lie on them.
 inline values same_values(const rule_call& c) { return c.in; }
 /// Notes what is to be compared, for those who ask for it. Programs that only run leave it out.
 inline values noted(const rule_call& c) {
@@ -32,10 +33,14 @@ inline std::span<const rule_entry> custom_calls() {
   };
   return all;
 }
+/// The rule of a target, which names a library function or a marker.
 inline values custom_call(const rule_call& c) {
   const std::string target = c.text("call_target_name");
-  for (const rule_entry& r : custom_calls())
-    if (r.name == target) return r.apply(c);
+  std::string family = target;
+  if (target.starts_with("lapack_") && target.size() > 8 && (target[7] == 's' || target[7] == 'd')) family[7] = '?';
+  for (const auto& calls : {custom_calls(), lapack_calls()})
+    for (const rule_entry& r : calls)
+      if (r.name == family) return r.apply(c);
   refuse(c.op, "the target \"" + target + "\"", "one of the known custom calls");
 }
 

@@ -40,6 +40,7 @@ class evaluator {
     if (depth_ >= 100)
       throw error(error_kind::file, "stablehlo: function @" + f.name, "calls inside of 100 others", "fewer",
                   f.where.text());
+    // A recursion would never end, because calls are put in their place.
     ++depth_;
     const struct leave {
       int& depth;
@@ -55,6 +56,7 @@ class evaluator {
                   std::to_string(r.arguments.size()), r.operations.empty() ? "" : r.operations[0].where.text());
     for (std::size_t k = 0; k < in.size(); ++k) around[static_cast<std::size_t>(r.arguments[k])] = in[k];
     for (const operation& o : r.operations) {
+      // A return ends the region.
       values operands;
       operands.reserve(o.operands.size());
       for (int id : o.operands) operands.push_back(around[static_cast<std::size_t>(id)]);
@@ -67,6 +69,7 @@ class evaluator {
   }
 
  private:
+  /// The results of one operation, which have the types of the text.
   static values apply(const rule_call& c) {
     const operation& o = c.op;
     const auto [entry, elementwise] = find_rule(o.name);

@@ -27,6 +27,7 @@ struct row_numbers {
   shape window;           ///< extents of a window along each axis of the operand
 };
 
+/// A list of axes that an attribute holds.
 inline axes list_of(const rule_call& c, std::string_view name) {
   axes a;
   for (std::int64_t v : c.integers(name)) a.push_back(v);
@@ -109,6 +110,7 @@ inline array as_rows(const array& x, const row_numbers& n) {
   }
   return reshape(transpose(x, order), s);
 }
+/// Rows as the operand that they were made of.
 inline array from_rows(const array& rows, const row_numbers& n, const shape& operand) {
   axes order = n.indexed, back;
   for (std::int64_t a : n.rest) order.push_back(a);
@@ -138,6 +140,7 @@ inline axes places_of_result(const rule_call& c, const row_numbers& n, int lead)
         places.push_back(n.offset[static_cast<int>(k)]);
   return places;
 }
+/// The permutation that undoes another one.
 inline axes inverse(const axes& p) {
   axes back;
   for (int i = 0; i < p.rank(); ++i)
@@ -146,6 +149,7 @@ inline axes inverse(const axes& p) {
   return back;
 }
 
+/// Windows at the places that indices name, as rows of the operand.
 inline values gathered(const rule_call& c) {
   row_numbers n;
   const array& indices = c[1];
@@ -210,13 +214,31 @@ inline values combined_by_row(const rule_call& c, const array& sorted_rows, valu
   return updates;
 }
 
-inline values scattered(const rule_call& c) {
-  const int inputs = (c.count() - 1) / 2;
-  if (inputs < 1 || c.count() != 2 * inputs + 1)
-    refuse(c.op, std::to_string(c.count()) + " operands", "inputs, indices, updates");
+/// A scatter whose dimension numbers have been read: tables of rows, and rows of updates for them.
+struct scatter_rows {
   row_numbers n;
+  axes places;  ///< the order of the axes of the updates: those of the indices, of windows of indexed axes, of the rest
+  array rows;   ///< for each update the number of its row; -1: its window does not fit
+  shape zero, cut;     ///< the part of the operand that windows cover along axes without an index
+  bool covers = true;  ///< is it the whole?
+
+  array table(const array& x) const { return as_rows(slice(x, zero, cut), n); }
+  array updates(const array& u) const {
+    shape s{rows.size()};
+    for (std::int64_t a : n.rest) s.push_back(n.window[static_cast<int>(a)]);
+    return reshape(transpose(u, places), s);
+  }
+  array put_back(const array& changed, const array& x) const {
+    const array y = from_rows(changed, n, cut);
+    return covers ? y : dynamic_update_slice(x, y, arrays(static_cast<std::size_t>(x.rank()), array(0)));
+  }
+};
+/// Reads the dimension numbers, and finds the rows of the updates.
+inline scatter_rows rows_of_scatter(const rule_call& c, int inputs) {
+  scatter_rows s;
+  row_numbers& n = s.n;
   const array& indices = c[inputs];
-  const shape operand = c.at(0).re.shape();
+  const shape operand = c.at(0).re.shape(), of_updates = c.at(inputs + 1).re.shape();
   n.batch = list_of(c, "input_batching_dims");
   n.batch_of_indices = list_of(c, "scatter_indices_batching_dims");
   n.collapsed = list_of(c, "inserted_window_dims");
@@ -224,58 +246,32 @@ inline values scattered(const rule_call& c) {
   n.named = list_of(c, "scatter_dims_to_operand_dims");
   n.vector = static_cast<int>(c.integer("index_vector_dim", 0));
   split_axes(c, n, operand, indices);
-  const shape of_updates = c.at(inputs + 1).re.shape();
-  int k = 0;
-  for (int i = 0; i < operand.rank(); ++i) {
+  for (int i = 0, k = 0; i < operand.rank(); ++i) {
     const bool gone = n.collapsed.contains(i) || n.batch.contains(i);
-    if (!gone && (k >= n.offset.rank() || n.offset[k] >= of_updates.rank()))
+    if (!gone && (k >= n.offset.rank() || n.offset[k] < 0 || n.offset[k] >= of_updates.rank()))
       refuse(c.op, "update_window_dims that do not fit", "one for each axis of a window");
     n.window.push_back(gone ? 1 : of_updates[static_cast<int>(n.offset[k++])]);
     if (n.window[i] > operand[i]) refuse(c.op, "updates that are larger than the operand", "windows that fit");
+    s.zero.push_back(0);
+    s.cut.push_back(n.rest.contains(i) ? n.window[i] : operand[i]);
+    s.covers = s.covers && s.cut[i] == operand[i];
   }
-  const int lead = index_extents(n, indices).rank();
-  const axes places = places_of_result(c, n, lead);
-  if (places.rank() != of_updates.rank())
-    refuse(c.op, "updates of rank " + std::to_string(of_updates.rank()), std::to_string(places.rank()));
-  if (c.at(inputs + 1).re.size() == 0 || c.at(0).re.size() == 0) return values(c.in.begin(), c.in.begin() + inputs);
+  s.places = places_of_result(c, n, index_extents(n, indices).rank());
+  if (s.places.rank() != of_updates.rank())
+    refuse(c.op, "updates of rank " + std::to_string(of_updates.rank()), std::to_string(s.places.rank()));
   array inside;
-  array rows = row_of(c, n, operand, indices, &inside);
-  rows = reshape(select(inside, rows, array(-1)), {rows.size()});
-  // Windows that do not cover the axes without an index are put into a row of the operand: only their part of it changes.
-  shape zero, cut;
-  bool covers = true;
-  for (int i = 0; i < operand.rank(); ++i) {
-    zero.push_back(0);
-    const bool part = n.rest.contains(i);
-    cut.push_back(part ? n.window[i] : operand[i]);
-    covers = covers && cut[i] == operand[i];
-  }
-  const auto table_of = [&](const array& x) { return as_rows(slice(x, zero, cut), n); };
-  const auto update_rows = [&](const array& u) {
-    shape s{rows.size()};
-    for (std::int64_t a : n.rest) s.push_back(n.window[static_cast<int>(a)]);
-    return reshape(transpose(u, places), s);
-  };
-  const auto put_back = [&](const array& table, const array& x) {
-    const array y = from_rows(table, n, cut);
-    return covers ? y : dynamic_update_slice(x, y, arrays(static_cast<std::size_t>(operand.rank()), array(0)));
-  };
-  const std::string how = inputs == 1 ? combiner_of(c.body(0)) : "";
-  values out;
-  if (inputs == 1 && (how == "second" || (how == "stablehlo.add" && c.at(0).re.dtype() != bool_))) {
-    const auto one = [&](const array& x, const array& u) {
-      const array table = table_of(x), updates = update_rows(u);
-      return put_back(how == "second" ? scatter(table, rows, updates) : scatter_add(table, rows, updates), x);
-    };
-    if (!c.is_complex()) return {{one(c[0], c[2]), {}}};
-    const complex_parts x = c.parts(0), u = c.parts(2);
-    return {{one(x.re, u.re), one(x.im, u.im)}};
-  }
+  const array rows = row_of(c, n, operand, indices, &inside);
+  s.rows = reshape(select(inside, rows, array(-1)), {rows.size()});
+  return s;
+}
+/// Updates by any body: those of one row are combined first, and then with the row.
+inline values combined_with_rows(const rule_call& c, int inputs, scatter_rows s) {
   values tables, updates;
   for (int i = 0; i < inputs; ++i) {
-    tables.push_back(each_part(table_of, c.at(i)));
-    updates.push_back(each_part(update_rows, c.at(inputs + 1 + i)));
+    tables.push_back(each_part([&](const array& x) { return s.table(x); }, c.at(i)));
+    updates.push_back(each_part([&](const array& x) { return s.updates(x); }, c.at(inputs + 1 + i)));
   }
+  array rows = s.rows;
   if (rows.size() > 1 && c.integer("unique_indices", 0) == 0) {
     const array order = argsort(rows, 0);
     rows = gather(rows, order);
@@ -290,15 +286,34 @@ inline values scattered(const rule_call& c) {
     now.push_back(each_part([&](const array& x) { return gather(x, maximum(rows, array(0))); }, v));
   now.insert(now.end(), updates.begin(), updates.end());
   const values joined = run_on_elements(c, 0, now);
+  values out;
   for (int i = 0; i < inputs; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const auto one = [&](const array& table, const array& u, const array& x) {
-      return put_back(scatter(table, rows, u), x);
+      return s.put_back(scatter(table, rows, u), x);
     };
     out.push_back({one(tables[at].re, joined[at].re, c.at(i).re),
                    tables[at].is_complex() ? one(tables[at].im, joined[at].im, c.at(i).im) : array()});
   }
   return out;
+}
+/// Updates that replace or are added have ops of their own.
+inline values scattered(const rule_call& c) {
+  const int inputs = (c.count() - 1) / 2;
+  if (inputs < 1 || c.count() != 2 * inputs + 1)
+    refuse(c.op, std::to_string(c.count()) + " operands", "inputs, indices, updates");
+  const scatter_rows s = rows_of_scatter(c, inputs);
+  if (c.at(inputs + 1).re.size() == 0 || c.at(0).re.size() == 0) return values(c.in.begin(), c.in.begin() + inputs);
+  const std::string how = inputs == 1 ? combiner_of(c.body(0)) : "";
+  const bool replaces = how == "second", adds = how == "stablehlo.add" && c.at(0).re.dtype() != bool_;
+  if (!replaces && !adds) return combined_with_rows(c, inputs, s);
+  const auto one = [&](const array& x, const array& u) {
+    const array table = s.table(x), updates = s.updates(u);
+    return s.put_back(replaces ? scatter(table, s.rows, updates) : scatter_add(table, s.rows, updates), x);
+  };
+  if (!c.is_complex()) return {{one(c[0], c[2]), {}}};
+  const complex_parts x = c.parts(0), u = c.parts(2);
+  return {{one(x.re, u.re), one(x.im, u.im)}};
 }
 
 inline std::span<const rule_entry> indexing_rules() {

@@ -36,6 +36,7 @@ inline dot_algorithm algorithm_of(const rule_call& c) {
   return parts == 1 ? dot_algorithm::bf16_bf16_f32 : parts == 3 ? dot_algorithm::bf16_bf16_f32_x3 : dot_algorithm{};
 }
 
+/// The operands may have two dtypes, and the result a third one.
 inline values dot_general_value(const rule_call& c) {
   const dtype to = c.result().dtype;
   dot_dimensions d;
@@ -111,6 +112,7 @@ inline values convolution_value(const rule_call& c) {
   })};
 }
 
+/// Transforms along the last axes, one for each length.
 inline values fft_value(const rule_call& c) {
   const std::string kind = c.text("fft_type");
   const std::vector<std::int64_t> lengths = c.integers("fft_length");
@@ -132,6 +134,7 @@ template <class F>
 array in_wide(const dtype to, const F& f) {
   return astype(f(carrying(to)), to);
 }
+/// Only one triangle of the matrix is read.
 inline values cholesky_value(const rule_call& c) {
   const bool lower = c.integer("lower", 0) != 0;
   return {{in_wide(c.result().dtype,
@@ -143,6 +146,7 @@ inline values cholesky_value(const rule_call& c) {
                    }),
            {}}};
 }
+/// Real matrices have equal adjoints and transposes.
 inline values triangular_solve_value(const rule_call& c) {
   const std::string transposed = c.text("transpose_a", "NO_TRANSPOSE");
   linalg::triangular_solve_options o;

@@ -14,11 +14,13 @@
 
 namespace tokamax::stablehlo::detail {
 
+// Words of 64 bits as two of 32, and back.
 inline array low_word(const array& x) { return astype(x, u32); }
 inline array high_word(const array& x) { return astype(shift_right_logical(x, array(32, {u64, false, {}})), u32); }
 inline array word_pair(const array& low, const array& high) {
   return bitwise_or(astype(low, u64), shift_left(astype(high, u64), array(32, {u64, false, {}})));
 }
+/// An element of the state, as a scalar.
 inline array element_of_state(const array& state, int k) { return reshape(slice_in_dim(state, k, k + 1, 0), {}); }
 inline array count_of(std::int64_t n) { return array(static_cast<double>(n), {u64, false, {}}); }
 
@@ -52,6 +54,8 @@ inline array philox_bits(const array& key, const array& low, const array& high, 
   return reshape(stack({x[0], x[1], x[2], x[3]}, 1), {4 * count});
 }
 
+/// The state is a key and a counter of 64 or 128 bits, which goes on by as many blocks as were used.
+/// source  XLA's expansion of rng_bit_generator, which takes the key as high word of the counter if there are two words only
 inline values random_bits(const rule_call& c) {
   const array& state = c[0];
   const value_type& t = c.result(1);

@@ -19,12 +19,14 @@ inline values combined(const rule_call& c, int body, const values& a, const valu
   both.insert(both.end(), b.begin(), b.end());
   return run_on_elements(c, body, both);
 }
+/// A part of each value along one axis.
 inline values part_along(const values& list, int axis, std::int64_t from, std::int64_t to) {
   values out;
   for (const value& v : list)
     out.push_back(each_part([&](const array& x) { return slice_in_dim(x, from, to, axis); }, v));
   return out;
 }
+/// Each value with the extents s.
 inline values broadcast_all(const values& scalars, const shape& s) {
   values out;
   for (const value& v : scalars) out.push_back(each_part([&](const array& x) { return broadcast_to(x, s); }, v));
@@ -49,6 +51,7 @@ inline value known_reduction(const rule_call& c, const axes& sorted) {
   if (smallest) return {minimum(reduce(described<reduce_min_p>()), init), {}};
   return {};
 }
+/// A reduction of one or several operands by any body, in a tree.
 inline values reduced(const rule_call& c) {
   const int inputs = c.count() / 2;
   if (inputs < 1 || c.count() != 2 * inputs)
@@ -93,6 +96,7 @@ inline values reduced(const rule_call& c) {
 struct window_numbers {
   shape window, stride, low, high, base, dilation;
 };
+/// Reads the attributes of windows.
 inline window_numbers windows_of(const rule_call& c, int rank) {
   window_numbers w{c.list("window_dimensions", rank, 1), c.list("window_strides", rank, 1),  {}, {},
                    c.list("base_dilations", rank, 1),    c.list("window_dilations", rank, 1)};
@@ -107,6 +111,27 @@ inline window_numbers windows_of(const rule_call& c, int rank) {
       refuse(c.op, "a window, step or dilation below 1", "1 or more");
   }
   return w;
+}
+/// The elements of each window one after the other, which is the order in which sums are usually rounded.
+inline values each_window_in_order(const rule_call& c, const values& padded, const values& init,
+                                   const window_numbers& w) {
+  const shape places = c.extents();
+  const int rank = places.rank();
+  values sum = broadcast_all(init, places);
+  for (std::int64_t k = 0; k < size(w.window); ++k) {
+    shape from = places, end = places;
+    std::int64_t rest = k;
+    for (int i = rank - 1; i >= 0; --i) {
+      from[i] = rest % w.window[i] * w.dilation[i];
+      rest /= w.window[i];
+      end[i] = places[i] > 0 ? from[i] + (places[i] - 1) * w.stride[i] + 1 : from[i];
+    }
+    values next;
+    for (const value& v : padded)
+      next.push_back(each_part([&](const array& x) { return slice(x, from, end, w.stride); }, v));
+    sum = combined(c, 0, sum, next);
+  }
+  return sum;
 }
 /// Windows along one axis after the other. Those of 2^k places are two of half as many; others are put together from them.
 inline values reduced_windows(const rule_call& c) {
@@ -124,6 +149,7 @@ inline values reduced_windows(const rule_call& c) {
                  x.is_complex() ? wide(x.im, init.is_complex() ? init.im : zeros_like(init.re)) : array()});
   }
   const values init(c.in.begin() + inputs, c.in.end());
+  if (size(w.window) <= 16) return each_window_in_order(c, y, init, w);
   for (int axis = 0; axis < rank; ++axis) {
     const std::int64_t n = y[0].re.extent(axis), span = (w.window[axis] - 1) * w.dilation[axis] + 1;
     if (n < span) {
@@ -153,69 +179,84 @@ inline values reduced_windows(const rule_call& c) {
   return combined(c, 0, broadcast_all(init, y[0].re.shape()), y);
 }
 
+/// The windows of an array that is padded already: element number k of each of them.
+struct padded_windows {
+  window_numbers w;
+  shape places;  ///< how many windows there are along each axis
+
+  /// The first position of these elements.
+  shape first(std::int64_t k) const {
+    shape from = places;
+    for (int i = places.rank() - 1; i >= 0; --i) {
+      from[i] = k % w.window[i];
+      k /= w.window[i];
+    }
+    return from;
+  }
+  array elements(const array& a, std::int64_t k) const {
+    const shape from = first(k);
+    shape end;
+    for (int i = 0; i < places.rank(); ++i) end.push_back(from[i] + (places[i] - 1) * w.stride[i] + 1);
+    return slice(a, from, end, w.stride);
+  }
+  /// An element for each window, put to where `elements` takes it from; `fill` everywhere else.
+  array put(const array& x, std::int64_t k, const shape& all, const array& fill) const {
+    const shape from = first(k);
+    shape high, between;
+    for (int i = 0; i < places.rank(); ++i) {
+      between.push_back(w.stride[i] - 1);
+      high.push_back(all[i] - from[i] - ((places[i] - 1) * w.stride[i] + 1));
+    }
+    return pad(x, fill, from, high, between);
+  }
+};
+/// The number of the element of each window that the first body selects. Padding, where `real` is false, is never selected.
+inline array selected_elements(const rule_call& c, const padded_windows& windows, const array& wide,
+                               const array& real) {
+  array best, chosen, any;
+  for (std::int64_t k = 0; k < size(windows.w.window); ++k) {
+    const array next = windows.elements(wide, k), is_real = windows.elements(real, k);
+    const array number = array(static_cast<double>(k), {i32, false, windows.places});
+    if (k == 0) {
+      best = next, chosen = number, any = is_real;
+      continue;
+    }
+    const array stays = run_on_elements(c, 0, {{best, {}}, {next, {}}})[0].re;
+    const array replaces = logical_and(is_real, logical_or(logical_not(any), logical_not(stays)));
+    best = select(replaces, next, best);
+    chosen = select(replaces, number, chosen);
+    any = logical_or(any, is_real);
+  }
+  return chosen;
+}
 /// The source goes to that element of each window which the first body selects; the second body combines what meets there.
 inline values selected_and_scattered(const rule_call& c) {
   const array &x = c[0], &source = c[1], &init = c[2];
   const int rank = x.rank();
-  const window_numbers w = windows_of(c, rank);
-  const shape places = source.shape();
+  const padded_windows windows{windows_of(c, rank), source.shape()};
+  const window_numbers& w = windows.w;
   std::int64_t count = 1;
   for (int i = 0; i < rank; ++i) {
     count = mul_extent(count, w.window[i]);
     const std::int64_t span = x.extent(i) + w.low[i] + w.high[i] - w.window[i];
-    if ((span < 0 ? 0 : span / w.stride[i] + 1) != places[i])
+    if ((span < 0 ? 0 : span / w.stride[i] + 1) != source.extent(i))
       refuse(c.op, "a source that does not fit the windows", "an element for each window");
   }
   if (count > 4096) refuse(c.op, "windows of " + std::to_string(count) + " elements", "at most 4096");
-  // Padding is never selected: where a window has it, the place is marked.
-  const array wide = pad(x, zeros({}, x.dtype()), w.low, w.high);
-  const array real_ones = pad(array(true, {bool_, false, x.shape()}), array(false, {bool_, false, {}}), w.low, w.high);
-  const auto place = [&](const array& a, std::int64_t k) {
-    shape start, end;
-    for (int i = rank - 1; i >= 0; --i) {
-      start.push_back(k % w.window[i]);
-      k /= w.window[i];
-    }
-    shape from;
-    for (int i = rank - 1; i >= 0; --i) from.push_back(start[i]);
-    for (int i = 0; i < rank; ++i) end.push_back(from[i] + (places[i] - 1) * w.stride[i] + 1);
-    return std::pair(from, slice(a, from, end, w.stride));
-  };
-  array best, chosen, any;
+  if (source.size() == 0) return {{broadcast_to(init, x.shape()), {}}};
+  const array no(false, {bool_, false, {}}), wide = pad(x, zeros({}, x.dtype()), w.low, w.high);
+  const array real = pad(array(true, {bool_, false, x.shape()}), no, w.low, w.high);
+  const array chosen = selected_elements(c, windows, wide, real);
+  array y = broadcast_to(init, wide.shape());
   for (std::int64_t k = 0; k < count; ++k) {
-    const array next = place(wide, k).second, real = place(real_ones, k).second;
-    const array number = array(static_cast<double>(k), {i32, false, places});
-    if (k == 0) {
-      best = next, chosen = number, any = real;
-      continue;
-    }
-    const array stays = run_on_elements(c, 0, {{best, {}}, {next, {}}})[0].re;
-    const array replaces = logical_and(real, logical_or(logical_not(any), logical_not(stays)));
-    best = select(replaces, next, best);
-    chosen = select(replaces, number, chosen);
-    any = logical_or(any, real);
-  }
-  const shape all = wide.shape();
-  array y = broadcast_to(init, all);
-  for (std::int64_t k = 0; k < count; ++k) {
-    const shape from = place(wide, k).first;
-    shape high, between;
-    for (int i = 0; i < rank; ++i) {
-      between.push_back(w.stride[i] - 1);
-      high.push_back(all[i] - from[i] - ((places[i] - 1) * w.stride[i] + 1));
-    }
-    const auto spread_out = [&](const array& a, const array& fill) { return pad(a, fill, from, high, between); };
     const array here = chosen == array(static_cast<double>(k), {i32, false, {}});
-    const array met = spread_out(here, array(false, {bool_, false, {}})),
-                u = spread_out(source, zeros({}, source.dtype()));
+    const array met = windows.put(here, k, wide.shape(), no),
+                u = windows.put(source, k, wide.shape(), zeros({}, source.dtype()));
     y = select(met, run_on_elements(c, 1, {{y, {}}, {u, {}}})[0].re, y);
   }
-  shape start, end;
-  for (int i = 0; i < rank; ++i) {
-    start.push_back(w.low[i]);
-    end.push_back(w.low[i] + x.extent(i));
-  }
-  return {{slice(y, start, end), {}}};
+  shape end;
+  for (int i = 0; i < rank; ++i) end.push_back(w.low[i] + x.extent(i));
+  return {{slice(y, w.low, end), {}}};
 }
 
 inline std::span<const rule_entry> reduction_rules() {

@@ -5,9 +5,7 @@
 #pragma once
 
 #include <tokamax/lax/fourier/complex_parts.hpp>  // complex_parts
-#include <tokamax/stablehlo/reader/elements.hpp>  // part_type
-
-#include <functional>  // function
+#include <tokamax/stablehlo/reader/elements.hpp>  // element_at
 
 namespace tokamax::stablehlo::detail {
 
@@ -39,7 +37,9 @@ struct rule_call {
   frame& around;
   bool lanes;  ///< scalars of the text are arrays: a body is applied to all elements at once
 
+  /// The number of operands.
   int count() const { return static_cast<int>(in.size()); }
+  /// An operand.
   const value& at(int k) const {
     if (k < 0 || k >= count()) refuse(op, std::to_string(count()) + " operands", "more");
     return in[static_cast<std::size_t>(k)];
@@ -49,15 +49,18 @@ struct rule_call {
     if (at(k).is_complex()) refuse(op, "an operand of complex numbers", "real ones");
     return at(k).re;
   }
+  /// An operand as complex numbers.
   complex_parts parts(int k) const {
     const value& v = at(k);
     return {v.re, v.is_complex() ? v.im : zeros_like(v.re)};
   }
+  /// Is any operand complex?
   bool is_complex() const {
     for (const value& v : in)
       if (v.is_complex()) return true;
     return false;
   }
+  /// The type that the text gives to a result.
   const value_type& result(int k = 0) const {
     if (static_cast<std::size_t>(k) >= op.types.size())
       refuse(op, std::to_string(op.types.size()) + " results", "more");
@@ -72,6 +75,7 @@ struct rule_call {
       if (e < 0) refuse(op, "an unknown extent", "known extents");
     return s;
   }
+  /// A region by its number.
   const region& body(int k) const {
     if (static_cast<std::size_t>(k) >= op.regions.size())
       refuse(op, std::to_string(op.regions.size()) + " regions", "more");
@@ -80,6 +84,7 @@ struct rule_call {
 
   // Attributes, with what counts if there is none.
   const attribute* find(std::string_view name) const { return op.attributes.find(name); }
+  /// Reports an attribute that is missing or is something else.
   [[noreturn]] void wrong(std::string_view name, const std::string& expected) const {
     refuse(
         op,
@@ -94,12 +99,14 @@ struct rule_call {
   std::int64_t integer(std::string_view name, std::int64_t otherwise) const {
     return find(name) ? integer(name) : otherwise;
   }
+  /// A text, symbol or enumerator.
   std::string text(std::string_view name, const char* otherwise = nullptr) const {
     const attribute* const a = find(name);
     if (!a && otherwise) return otherwise;
     if (!a || a->text.empty()) wrong(name, "a text");
     return a->text;
   }
+  /// A list of integers, however it is written; none if there is no such attribute.
   std::vector<std::int64_t> integers(std::string_view name) const {
     const attribute* const a = find(name);
     if (!a) return {};
@@ -149,6 +156,7 @@ struct rule_call {
   static bool is_integer_or_bool(dtype t) { return is_integer(t) || t == bool_; }
 };
 
+/// Complex numbers as a value.
 inline value of(const complex_parts& z) { return {z.re, z.im}; }
 
 /// f of the parts of a value.

@@ -3,7 +3,7 @@
 // umbrella: no (part of program)
 #pragma once
 
-#include <tokamax/stablehlo/rules/chlo_rules.hpp>       // chlo_rules
+#include <tokamax/stablehlo/rules/chlo_rules.hpp>       // chlo_rules, arithmetic_rules
 #include <tokamax/stablehlo/rules/control_rules.hpp>    // control_rules
 #include <tokamax/stablehlo/rules/custom_calls.hpp>     // custom_call_rules
 #include <tokamax/stablehlo/rules/indexing_rules.hpp>   // indexing_rules
@@ -23,7 +23,8 @@ inline found_rule find_rule(std::string_view name) {
     const auto add = [&](std::span<const rule_entry> rules, bool elementwise) {
       for (const rule_entry& r : rules) t.emplace(r.name, found_rule{&r, elementwise});
     };
-    for (const auto& rules : {elementwise_rules(), scalar_rules(), call_rules(), chlo_rules()}) add(rules, true);
+    for (const auto& rules : {arithmetic_rules(), function_rules(), scalar_rules(), call_rules(), chlo_rules()})
+      add(rules, true);
     for (const auto& rules : {shape_rules(), control_rules(), custom_call_rules(), indexing_rules(), product_rules(),
                               random_rules(), reduction_rules(), sort_rules(), chlo_array_rules()})
       add(rules, false);

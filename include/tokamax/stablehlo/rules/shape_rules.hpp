@@ -14,6 +14,7 @@
 
 namespace tokamax::stablehlo::detail {
 
+/// Equal elements stay one literal.
 inline values constant_value(const rule_call& c) {
   const attribute* const a = c.find("value");
   if (!a || a->is != attribute::form::elements) c.wrong("value", "dense elements");
@@ -36,6 +37,7 @@ inline values broadcast_value(const rule_call& c) {
     refuse(c.op, std::to_string(to.rank()) + " broadcast_dimensions", std::to_string(c.at(0).re.rank()));
   return {each_part([&](const array& x) { return broadcast_in_dim(transpose(x, order), s, sorted); }, c.at(0))};
 }
+/// The same elements with other extents.
 inline values reshaped_value(const rule_call& c) {
   if (c.lanes) return broadcast_value(c);
   const shape& s = c.extents();
@@ -43,6 +45,7 @@ inline values reshaped_value(const rule_call& c) {
     refuse(c.op, std::to_string(c.at(0).re.size()) + " elements", std::to_string(size(s)));
   return {each_part([&](const array& x) { return reshape(x, s); }, c.at(0))};
 }
+/// Parts of complex arrays are joined each by itself.
 inline values concatenated(const rule_call& c) {
   const auto axis = static_cast<int>(c.integer("dimension"));
   arrays re, im;
@@ -54,12 +57,14 @@ inline values concatenated(const rule_call& c) {
   if (re.empty() || axis < 0 || axis >= re[0].rank()) refuse(c.op, "dimension " + std::to_string(axis), "an axis");
   return {{concatenate(re, axis), c.is_complex() ? concatenate(im, axis) : array()}};
 }
+/// A box of elements with steps.
 inline values sliced(const rule_call& c) {
   const int rank = c.at(0).re.rank();
   const shape start = c.list("start_indices", rank, 0), limit = c.list("limit_indices", rank, 0),
               step = c.list("strides", rank, 1);
   return {each_part([&](const array& x) { return slice(x, start, limit, step); }, c.at(0))};
 }
+/// Elements around and between those of an array.
 inline values padded(const rule_call& c) {
   const int rank = c.at(0).re.rank();
   const shape low = c.list("edge_padding_low", rank, 0), high = c.list("edge_padding_high", rank, 0),
@@ -68,6 +73,7 @@ inline values padded(const rule_call& c) {
   const complex_parts x = c.parts(0), v = c.parts(1);
   return {{pad(x.re, v.re, low, high, between), pad(x.im, v.im, low, high, between)}};
 }
+/// Numbers in order.
 inline values iota_value(const rule_call& c) {
   const value_type& t = c.result();
   const std::int64_t axis = c.integer("iota_dimension");

@@ -4,7 +4,6 @@
 // tested by tests/stablehlo/rules/rules.cpp
 #pragma once
 
-#include <tokamax/lax/shapes/reverse.hpp>      // reverse
 #include <tokamax/lax/sort.hpp>                // sort
 #include <tokamax/numpy/take_along_axis.hpp>   // take_along_axis
 #include <tokamax/stablehlo/rules/bodies.hpp>  // rule_call
@@ -37,20 +36,24 @@ class comparator {
   }
 
  private:
+  /// The operation that made a value; null for arguments.
   const operation* maker(int id) const {
     for (const auto& [made, o] : made_by_)
       if (made == id) return o;
     return nullptr;
   }
+  /// The number of an argument; -1 for other values.
   int argument(int id) const {
     for (std::size_t k = 0; k < r_.arguments.size(); ++k)
       if (r_.arguments[k] == id) return static_cast<int>(k);
     return -1;
   }
+  /// How a comparison compares.
   std::string direction(const operation& o) const {
     const attribute* const a = o.attributes.find("comparison_direction");
     return a ? a->text : "";
   }
+  /// Is a value a constant for which something holds?
   bool is_constant(int id, bool (*holds)(double)) const {
     const operation* const o = maker(id);
     if (!o || !o->name.ends_with(".constant")) return false;
@@ -92,6 +95,7 @@ class comparator {
     found = {a / 2, (how == "GT") != (a > b)};
     return true;
   }
+  /// Reads the keys from the most important one on.
   bool read(int id, std::vector<sort_key>& found) const {
     const operation* const o = maker(id);
     if (!o) return false;
@@ -159,6 +163,7 @@ inline values sorted_by_network(const rule_call& c, int axis) {
   return x;
 }
 
+/// Sorting by several keys is sorting by each of them, the least important one first, because equal keys keep their order.
 inline values sorted(const rule_call& c) {
   if (c.count() == 0) refuse(c.op, "no operands", "one or more");
   const int rank = c.at(0).re.rank();

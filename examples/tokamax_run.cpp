@@ -1,0 +1,177 @@
+// examples/tokamax_run.cpp: runs programs that were exported as StableHLO, shows them, and runs suites that check themselves.
+// SPDX-License-Identifier: Apache-2.0
+#include <tokamax/data/sources/npy.hpp>
+#include <tokamax/stablehlo.hpp>
+#include <tokamax/tokamax.hpp>
+#include <tokamax/train/device_named.hpp>
+
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <new>
+
+namespace tk = tokamax;
+namespace shlo = tokamax::stablehlo;
+
+struct settings {
+  std::string program;
+  std::vector<std::string> inputs;
+  std::string device = "cpu", out;
+  int threads = 0;
+  bool check = false, time = false, text = false, ops = false;
+};
+
+void declare_options(CLI::App& app, settings& s) {
+  app.add_option("program", s.program, "a file of StableHLO; with --check also a folder of them")->required();
+  app.add_option("inputs", s.inputs, "an .npy file for each input; without any they are zeros");
+  app.add_option("--device", s.device, "where it runs: cpu, cuda, or cuda:N")->capture_default_str();
+  app.add_option("--threads", s.threads, "threads; 0 takes all")->capture_default_str();
+  app.add_option("--out", s.out,
+                 "write result N to the file with this name and N.npy behind it, instead of printing it");
+  app.add_flag("--check", s.check, "run the comparisons that the program asks for by check.expect_* calls");
+  app.add_flag("--time", s.time, "say how long it took");
+  app.add_flag("--text", s.text, "print the program as text, and do not run it");
+  app.add_flag("--ops", s.ops, "count its operations, and do not run it");
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::string described(const shlo::argument& a) {
+  std::string s(a.name.empty() ? "" : a.name + ": ");
+  return s.append(tk::message(a.type).view()).append(a.is_complex ? " (complex)" : "");
+}
+
+/// Runs each program of a folder or the one of a file, and counts those whose comparisons hold.
+int check(const settings& s, tk::device& device) {
+  std::vector<std::filesystem::path> files;
+  if (std::filesystem::is_directory(s.program)) {
+    for (const auto& f : std::filesystem::directory_iterator(s.program))
+      if (f.path().extension() == ".mlir") files.push_back(f.path());
+  } else {
+    files.emplace_back(s.program);
+  }
+  std::sort(files.begin(), files.end());
+  int passed = 0, failed = 0;
+  std::map<std::string, int> refused;
+  const auto begin = std::chrono::steady_clock::now();
+  for (const std::filesystem::path& f : files) {
+    try {
+      const std::vector<shlo::check_result> all = tk::read_stablehlo(f.string()).check(device);
+      const bool good = !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& c) { return c.passed; });
+      (good ? passed : failed) += 1;
+      for (const shlo::check_result& c : all)
+        if (!c.passed)
+          fmt::print("failed: {}: {} at {}, distance {}\n", f.filename().string(), c.kind, c.where.text(), c.distance);
+      if (all.empty()) fmt::print("failed: {}: it compares nothing\n", f.filename().string());
+    } catch (const tk::error& e) {
+      ++refused[e.subject];
+      if (files.size() == 1) fmt::print("{}\n", e.what());
+    }
+  }
+  int refusals = 0;
+  for (const auto& [what, count] : refused) {
+    fmt::print("refused: {}: {}\n", what, count);
+    refusals += count;
+  }
+  fmt::print("{} programs: {} passed, {} failed, {} refused\n", files.size(), passed, failed, refusals);
+  if (s.time) fmt::print("{:.2f} s\n", seconds_since(begin));
+  return failed + refusals > 0;
+}
+
+void count_operations(const shlo::region& r, std::map<std::string, int>& counts) {
+  for (const shlo::operation& o : r.operations) {
+    ++counts[o.name];
+    for (const shlo::region& inside : o.regions) count_operations(inside, counts);
+  }
+}
+
+/// Writes the elements of an array as NumPy's file format has them.
+void write_npy(const tk::array& a, const std::string& path) {
+  const char kind = tk::is_floating(a.dtype())   ? 'f'
+                    : tk::is_unsigned(a.dtype()) ? 'u'
+                    : a.dtype() == tk::bool_     ? 'b'
+                                                 : 'i';
+  std::string header = fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': (", kind == 'b' ? '|' : '<',
+                                   a.dtype() == tk::bf16 ? 'V' : kind, tk::size_of(a.dtype()));
+  for (const std::int64_t e : a.shape()) header += fmt::format("{},", e);
+  header += "), }";
+  header.append(63 - (header.size() + 10) % 64, ' ').append("\n");
+  std::ofstream file(path, std::ios::binary);
+  file << "\x93NUMPY\x01" << '\0' << static_cast<char>(header.size() & 255) << static_cast<char>(header.size() >> 8)
+       << header;
+  file.write(reinterpret_cast<const char*>(a.bytes()), static_cast<std::streamsize>(a.size() * tk::size_of(a.dtype())));
+  if (!file) throw tk::error(tk::error_kind::file, "--out", path, "a file that can be written");
+}
+
+int run(const settings& s) {
+  if (s.threads < 0 || s.threads > 1024) throw tk::error("--threads", std::to_string(s.threads), "0 to 1024");
+  tk::cpu_backend::set_num_threads(s.threads);
+  tk::device& device = tk::train::device_named(s.device, "--device");
+  if (s.check) return check(s, device);
+  auto begin = std::chrono::steady_clock::now();
+  const shlo::program p = tk::read_stablehlo(s.program);
+  const double reading = seconds_since(begin);
+  if (s.text) {
+    fmt::print("{}", shlo::to_text(p.source()));
+    return 0;
+  }
+  if (s.ops) {
+    std::map<std::string, int> counts;
+    for (const shlo::function& f : p.source().functions) count_operations(f.body, counts);
+    for (const auto& [name, count] : counts) fmt::print("{:6} {}\n", count, name);
+    return 0;
+  }
+  std::vector<tk::array> inputs;
+  for (const std::string& path : s.inputs) inputs.push_back(tk::data::read_npy(path));
+  if (inputs.empty())
+    for (const shlo::argument& a : p.inputs()) inputs.push_back(tk::array(0, a.type));
+  begin = std::chrono::steady_clock::now();
+  std::vector<tk::array> results = p(device, inputs);
+  for (const tk::array& r : results) r.bytes();
+  const double first = seconds_since(begin);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const std::string path = fmt::format("{}{}.npy", s.out, k);
+    if (!s.out.empty())
+      write_npy(results[k], path);
+    else
+      fmt::print("{} {}\n{}\n", k, described(p.outputs()[k]), tk::to_string(results[k]));
+  }
+  if (!s.time) return 0;
+  double best = first;
+  for (int k = 0; k < 10; ++k) {
+    begin = std::chrono::steady_clock::now();
+    results = p(device, inputs);
+    for (const tk::array& r : results) r.bytes();
+    best = std::min(best, seconds_since(begin));
+  }
+  fmt::print("[read in {:.1f} ms, first call {:.1f} ms, then {:.3f} ms]\n", 1e3 * reading, 1e3 * first, 1e3 * best);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  try {
+    settings s;
+    CLI::App app("Runs a program that was exported as StableHLO.");
+    declare_options(app, s);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+      return app.exit(e) == 0 ? 0 : 1;
+    }
+    return run(s);
+  } catch (const std::bad_alloc&) {
+    std::fputs("tokamax_run: out of memory\n", stderr);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "tokamax_run: %s\n", e.what());
+  }
+  return 1;
+}
