@@ -110,7 +110,7 @@ OPTIMISERS = {
     "cautious_options": Cautious(0.02, b1=0.8, b2=0.9, eps=1e-3, decay=0.1),
     "mars": Mars(0.02),
     "mars_options": Mars(0.05, gamma=0.1, b1=0.8, b2=0.9, eps=1e-3, max_norm=0.5, decay=0.1),
-    "shampoo": Shampoo(0.02),
+    "shampoo": Shampoo(0.02, eps=1e-3),
     "shampoo_options": Shampoo(0.05, b2=0.9, eps=1e-3, interval=3, momentum=0.5, nesterov=True, decay=0.05),
     "soap": Soap(0.05),
     "soap_options": Soap(0.02, b1=0.8, b2=0.9, shampoo_beta=0.7, eps=1e-3, frequency=2, decay=0.1),
