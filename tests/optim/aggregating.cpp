@@ -68,6 +68,15 @@ TEST_CASE("leaves have gradients of the same number of examples") {
       aggregating::batch_size(mixed),
       contains("aggregating: examples: found 5 of f32[5,2,3], expected 4") && contains("aggregating.cpp:"));
   CHECK_THROWS_WITH(aggregating::accumulate_avg_updates(0), contains("accumulate_avg_updates: steps: found 0"));
+  const aggregating::mean_and_sum_sq_diff spread;
+  const auto [mean, facts] = spread.update(array::from<float>({1, 2, 6}), spread.init(tk::zeros({})), tk::zeros({}));
+  CHECK(mean.item() == 3);
+  CHECK(facts.sum_sq_diff_grads.item() == 14);
+  CHECK(facts.sample_size.item<int>() == 3);
+  const aggregating::track_mean_and_variance track{0.5};
+  const auto averages = track.update(mean, track.init(mean), mean, facts).second;
+  CHECK(averages.variance.item() == 3.5f);
+  CHECK(aggregating::unbiased_mean_and_variance(averages).second.item() == 7);
   const array none = tk::ones({3, 0});
   CHECK(aggregating::average_per_element_updates{}.update(none, {}, none).first.shape() == tk::shape{0});
 }
