@@ -10,10 +10,12 @@
 //   optim/adan.hpp                   Adam with averages of differences of gradients.
 //   optim/ademamix.hpp               Adam with a second, slow average of gradients.
 //   optim/adopt.hpp                  ADOPT and ACProp, which divide a gradient by squares that do not contain it.
+//   optim/aggregating.hpp            gradients of examples, aggregated before an optimiser sees them.
 //   optim/amsgrad.hpp                Adam with the greatest average of squares so far.
 //   optim/apply_if_finite.hpp        an optimiser that leaves out gradients with NaN or infinity.
 //   optim/assignment.hpp             the cheapest way to give each row a column of its own.
 //   optim/block.hpp                  updates scaled, bounded or centred leaf by leaf.
+//   optim/cautious.hpp               updates that follow the gradient only where both have one sign.
 //   optim/clip.hpp                   bound updates, element by element or by their joint norm.
 //   optim/cocob.hpp                  steps that are bets on coins, and have no learning rate.
 //   optim/dadapt_adamw.hpp           AdamW that finds its learning rate.
@@ -23,6 +25,7 @@
 //   optim/hyperparameters.hpp        numbers of optimisers that follow schedules, and values of a state by name.
 //   optim/join_schedules.hpp         schedules made of others, or of pieces.
 //   optim/lbfgs.hpp                  steps by an estimate of the inverse Hessian, made of the last steps.
+//   optim/lbfgsb.hpp                 the minimum of a function between bounds, by L-BFGS.
 //   optim/line_search.hpp            how far to step along an update, found by trying.
 //   optim/lion.hpp                   steps by the sign of an average gradient.
 //   optim/lookahead.hpp              fast parameters that go ahead, and slow ones that follow.
@@ -33,6 +36,7 @@
 //   optim/losses/regression.hpp      losses of numbers and directions.
 //   optim/losses/segmentation.hpp    losses of overlaps of regions.
 //   optim/madgrad.hpp                dual averaging with momentum and cube roots of squares.
+//   optim/mars.hpp                   gradients with less variance, by the difference to those of the last step.
 //   optim/masked.hpp                 transforms for some of the parameters, chosen by path or array.
 //   optim/mechanize.hpp              a learning rate for any optimiser, found while it runs.
 //   optim/microbatching.hpp          functions of batches that run on a part at a time, to save memory.
@@ -47,6 +51,7 @@
 //   optim/novograd.hpp               momentum of gradients over the norms of their layers.
 //   optim/onecycle.hpp               schedules that rise once and fall to almost nothing.
 //   optim/optimistic.hpp             steps that look ahead by the difference of the last two gradients, for games.
+//   optim/orthogonalize.hpp          matrices near the orthogonal ones, by products alone.
 //   optim/parameter_average.hpp      a moving average of the parameters of a model, with which it is evaluated.
 //   optim/perturbations.hpp          gradients of functions that have none, by the mean over noise.
 //   optim/polyak.hpp                 gradient descent with the step size of Polyak, which the loss and its minimum give.
@@ -62,8 +67,10 @@
 //   optim/schedule_free.hpp          averages of parameters in place of a schedule.
 //   optim/second_order.hpp           products with Hessians, diagonals, eigenvalues and roots of matrices.
 //   optim/sgd.hpp                    gradient descent, with momentum if asked for.
+//   optim/shampoo.hpp                gradients between roots of the sums of their products.
 //   optim/sign.hpp                   steps by the signs of gradients.
 //   optim/sm3.hpp                    adagrad whose squares are kept for rows and columns only.
+//   optim/soap.hpp                   Adam in the eigenvectors of Shampoo's matrices.
 //   optim/sophia.hpp                 steps by an average gradient over an estimate of the curvature.
 //   optim/transform.hpp              gradient transforms as values, chained, and applied to parameters.
 //   optim/tree.hpp                   arithmetic of whole trees of parameters.
@@ -80,10 +87,12 @@
 #include <tokamax/optim/adan.hpp>
 #include <tokamax/optim/ademamix.hpp>
 #include <tokamax/optim/adopt.hpp>
+#include <tokamax/optim/aggregating.hpp>
 #include <tokamax/optim/amsgrad.hpp>
 #include <tokamax/optim/apply_if_finite.hpp>
 #include <tokamax/optim/assignment.hpp>
 #include <tokamax/optim/block.hpp>
+#include <tokamax/optim/cautious.hpp>
 #include <tokamax/optim/clip.hpp>
 #include <tokamax/optim/cocob.hpp>
 #include <tokamax/optim/dadapt_adamw.hpp>
@@ -93,6 +102,7 @@
 #include <tokamax/optim/hyperparameters.hpp>
 #include <tokamax/optim/join_schedules.hpp>
 #include <tokamax/optim/lbfgs.hpp>
+#include <tokamax/optim/lbfgsb.hpp>
 #include <tokamax/optim/line_search.hpp>
 #include <tokamax/optim/lion.hpp>
 #include <tokamax/optim/lookahead.hpp>
@@ -103,6 +113,7 @@
 #include <tokamax/optim/losses/regression.hpp>
 #include <tokamax/optim/losses/segmentation.hpp>
 #include <tokamax/optim/madgrad.hpp>
+#include <tokamax/optim/mars.hpp>
 #include <tokamax/optim/masked.hpp>
 #include <tokamax/optim/mechanize.hpp>
 #include <tokamax/optim/microbatching.hpp>
@@ -117,6 +128,7 @@
 #include <tokamax/optim/novograd.hpp>
 #include <tokamax/optim/onecycle.hpp>
 #include <tokamax/optim/optimistic.hpp>
+#include <tokamax/optim/orthogonalize.hpp>
 #include <tokamax/optim/parameter_average.hpp>
 #include <tokamax/optim/perturbations.hpp>
 #include <tokamax/optim/polyak.hpp>
@@ -132,8 +144,10 @@
 #include <tokamax/optim/schedule_free.hpp>
 #include <tokamax/optim/second_order.hpp>
 #include <tokamax/optim/sgd.hpp>
+#include <tokamax/optim/shampoo.hpp>
 #include <tokamax/optim/sign.hpp>
 #include <tokamax/optim/sm3.hpp>
+#include <tokamax/optim/soap.hpp>
 #include <tokamax/optim/sophia.hpp>
 #include <tokamax/optim/transform.hpp>
 #include <tokamax/optim/tree.hpp>

@@ -11,6 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from optax import contrib
+from optax.contrib._muon import scale_by_shape
+from optax.experimental import aggregating
+
+from make_optim_plain import OPTIMISERS
 
 OUT = pathlib.Path(__file__).parent / "optimisers.txt"
 SHAPES = [(4, 3), (3,), ()]
@@ -85,6 +89,29 @@ row("sign_sgd", optax.sign_sgd(0.05))
 row("muon", contrib.muon(0.05))
 row("muon_options", contrib.muon(0.02, ns_steps=3, beta=0.9, weight_decay=0.1, nesterov=False, adaptive=True))
 row("muon_rms", contrib.muon(0.02, consistent_rms=0.2, adam_b1=0.8, adam_b2=0.9, adam_weight_decay=0.05))
+row("muon_dion", contrib.muon(0.02, ns_coeffs="dion", adam_learning_rate=0.05))
+row("muon_spectral", contrib.muon(optax.linear_schedule(0.05, 0.01, 30), ns_steps=4, preconditioning="spectral", eps=1e-3))
+row("muon_aol", contrib.muon(0.02, ns_steps=4, preconditioning="aol", adam_learning_rate=optax.linear_schedule(0.1, 0.02, 20)))
+row("muon_schatten", contrib.muon(0.02, preconditioning="schatten", beta=0.8, nesterov=False, adam_eps_root=1e-4))
+POLAR = [(8.28721201814563, -23.595886519098837, 17.300387312530933), (4.107059111542203, -2.9478499167379106, 0.5448431082926601), (3.9486908534822946, -2.908902115962949, 0.5518191394370137), (3.3184196573706015, -2.488488024314874, 0.51004894012372), (2.300652019954817, -1.6689039845747493, 0.4188073119525673)]
+row("muon_polar", contrib.muon(0.02, ns_coeffs=tuple((a / 1.01, b / 1.01**3, c / 1.01**5) for a, b, c in POLAR)))
+row("muon_transposed", contrib.muon(0.05, muon_weight_dimension_numbers=lambda ps: [contrib.MuonDimensionNumbers(1, 0), None, None]))
+row("muon_mu_dtype", contrib.muon(0.05, mu_dtype=jnp.bfloat16), kept=KEPT[:4])
+
+
+def matrices(name, shape, dimensions, steps=3, **options):
+    """The updates of Muon for weights of any rank."""
+    numbers = contrib.MuonDimensionNumbers(*dimensions)
+    optimizer = optax.chain(contrib.scale_by_muon(weight_dimension_numbers=numbers, **options), scale_by_shape(numbers))
+    state = optimizer.init(jnp.zeros(shape))
+    for n in range(steps):
+        update, state = optimizer.update(wave(shape, 0.9 + 0.1 * n, 0.3), state)
+    lines.append(f"{name} f32 {len(shape)} {' '.join(map(str, shape))} : {' '.join(f'{float(v):.9g}' for v in np.ravel(update))}")
+
+
+matrices("muon_heads", (3, 2, 4), ((0,), (1, 2)))
+matrices("muon_experts", (2, 5, 3), (1, -1), preconditioning="aol", adaptive=True)
+matrices("muon_last", (2, 3, 2, 4), ((-1, 1), (2,)), preconditioning="schatten", nesterov=False)
 row("rmsprop_plain", optax.rmsprop(0.02, decay=0.8, eps=1e-3, initial_scale=0.5, eps_in_sqrt=False))
 row("rmsprop_centered", optax.rmsprop(0.02, decay=0.8, eps=1e-3, centered=True, momentum=0.5, nesterov=True))
 row("rmsprop_corrected", optax.rmsprop(0.02, bias_correction=True, eps_in_sqrt=False, momentum=0.8))
@@ -182,11 +209,85 @@ row("keep_params_nonnegative", optax.chain(optax.sgd(0.1), optax.keep_params_non
 row("multi_steps_schedule", optax.MultiSteps(optax.adam(0.1), lambda step: 1 + step % 3).gradient_transformation())
 row("multi_steps_sum", optax.MultiSteps(optax.sgd(0.03), 2, use_grad_mean=False).gradient_transformation())
 row("multi_steps_skip", optax.MultiSteps(optax.adam(0.1), 2, should_skip_update_fn=lambda u, s, p: optax.skip_large_updates(u, s, p, 20.0)).gradient_transformation())
-row("inject", optax.inject_hyperparams(optax.adamw)(optax.linear_schedule(0.1, 0.02, 20), b1=optax.linear_schedule(0.5, 0.9, 20), weight_decay=optax.linear_schedule(0.2, 0.0, 10)))
+# Numbers that do not change stay Python's, of which 1 - b2 has all digits
+row("inject", optax.inject_hyperparams(optax.adamw, static_args=("b2", "eps", "eps_root"))(optax.linear_schedule(0.1, 0.02, 20), b1=optax.linear_schedule(0.5, 0.9, 20), weight_decay=optax.linear_schedule(0.2, 0.0, 10)))
 row("inject_sgd", optax.inject_hyperparams(optax.sgd)(0.05, momentum=optax.linear_schedule(0.9, 0.5, 20), nesterov=True))
 # Optax rounds b1 mu to 16 bits, too
 row("mu_dtype", optax.adamw(0.05, mu_dtype=jnp.bfloat16), kept=KEPT[:4])
 row("lion_mu_dtype", optax.chain(optax.scale_by_lion(mu_dtype=jnp.bfloat16, mode="smooth"), optax.scale(-0.05)), kept=KEPT[:4])
+
+
+def plain_row(name, step, kept=KEPT):
+    """An optimiser of make_optim_plain.py."""
+    params, found = [np.asarray(p, np.float64) for p in start], []
+    for n in range(kept[-1]):
+        factor = float(np.float32(1 + np.sin(n) / 2))
+        slopes = [np.asarray(w, np.float64) * (p - np.asarray(t, np.float64)) * factor for w, p, t in zip(weight, params, target)]
+        params = [p + u for p, u in zip(params, step(slopes, params))]
+        if n + 1 in kept:
+            found.append(np.concatenate([np.ravel(p) for p in params]))
+    values = " ".join(f"{float(v):.9g}" for v in np.concatenate(found))
+    lines.append(f"{name} f32 2 {len(kept)} 16 : {values}")
+
+
+for plain_name, plain_step in OPTIMISERS.items():
+    # where the gradient is almost 0, its sign and its difference to the last one are rounding
+    plain_row(plain_name, plain_step, KEPT[:4] if plain_name.startswith(("cautious", "mars")) else KEPT)
+
+
+def narrow_row(name, *transforms, steps=10):
+    """Parameters of bf16 after step 10. States are f32, and each transform rounds its updates to bf16."""
+    round16 = lambda ps: [p.astype(jnp.bfloat16) for p in ps]
+    widen = lambda ps: [p.astype(jnp.float32) for p in ps]
+    params, states = round16(start), [t.init(start) for t in transforms]
+    for n in range(steps):
+        wide = widen(params)
+        updates = round16(gradient(wide, jnp.float32(1 + np.sin(n) / 2)))
+        for i, t in enumerate(transforms):
+            updates, states[i] = t.update(widen(updates), states[i], wide)
+            updates = round16(updates)
+        params = [(p + u.astype(jnp.float32)).astype(jnp.bfloat16) for p, u in zip(wide, updates)]
+    values = " ".join(f"{float(v):.9g}" for v in np.concatenate([np.ravel(p) for p in params]))
+    lines.append(f"bf16_{name} f32 1 16 : {values}")
+
+
+rate, decay = optax.scale_by_learning_rate, optax.add_decayed_weights
+narrow_row("sgd", optax.trace(0.9, nesterov=True), rate(0.05))
+narrow_row("adam", optax.scale_by_adam(), rate(0.1))
+narrow_row("adamw", optax.scale_by_adam(), decay(0.1), rate(0.05))
+narrow_row("nadam", optax.scale_by_adam(b1=0.8, nesterov=True), rate(0.1))
+narrow_row("amsgrad", optax.scale_by_amsgrad(), rate(0.05))
+narrow_row("adamax", optax.scale_by_adamax(), rate(0.05))
+narrow_row("adabelief", optax.scale_by_belief(), rate(0.05))
+narrow_row("yogi", optax.scale_by_yogi(), rate(0.05))
+narrow_row("radam", optax.scale_by_radam(), rate(0.05))
+narrow_row("lamb", optax.scale_by_adam(eps=1e-6), decay(0.1), optax.scale_by_trust_ratio(), rate(0.05))
+narrow_row("lion", optax.scale_by_lion(), decay(1e-3), rate(0.03))
+narrow_row("rmsprop", optax.scale_by_rms(), rate(0.02), optax.trace(0.8))
+narrow_row("adagrad", optax.scale_by_rss(), rate(0.3))
+narrow_row("adan", optax.scale_by_adan(), rate(0.05))
+narrow_row("ademamix", contrib.scale_by_ademamix(), rate(0.02))
+narrow_row("novograd", optax.scale_by_novograd(), rate(0.05))
+MATRIX = lambda ps: jax.tree.map(lambda p: contrib.MuonDimensionNumbers(), ps)
+shaped_muon = optax.chain(contrib.scale_by_muon(weight_dimension_numbers=MATRIX), scale_by_shape(weight_dimension_numbers=MATRIX))
+narrow_row("muon", optax.partition({True: shaped_muon, False: optax.scale_by_adam(nesterov=True)}, [True, False, False]), rate(0.05))
+
+
+def aggregated(name, optimizer, steps=4, moments=False):
+    """Updates of a matrix [2, 3] from gradients of 5 examples, and the mean and variance of gradients after the last step."""
+    state, found = optimizer.init(jnp.zeros((2, 3))), []
+    for n in range(steps):
+        update, state = optimizer.update(wave((5, 2, 3), 0.9 + 0.1 * n, 0.3), state, jnp.zeros((2, 3)))
+        found.append(np.ravel(update))
+    found += [np.ravel(x) for x in aggregating.get_unbiased_mean_and_variance_ema(state)] if moments else []
+    values = np.concatenate(found)
+    lines.append(f"{name} f32 2 {len(found)} 6 : {' '.join(f'{float(v):.9g}' for v in values)}")
+
+
+aggregated("aggregated_mean", aggregating.process(optax.scale(2.0), aggregating.average_per_element_updates(0), optax.adam(0.1)))
+aggregated("aggregated_calls", aggregating.process(optax.identity(), aggregating.average_incrementally_updates(0, 2), optax.adam(0.1)))
+aggregated("aggregated_moments", aggregating.add_mean_variance_to_opt(optax.adam(0.1), 0.8, 0, 1), moments=True)
+aggregated("aggregated_moments_calls", aggregating.add_mean_variance_to_opt(optax.adam(0.1), 0.7, 0, 2), moments=True)
 
 
 def rosenbrock(x):

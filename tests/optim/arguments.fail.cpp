@@ -20,4 +20,6 @@ int main() {
     const array u = tk::slice(p, {0}, {pick(1, 3)});
     return tk::optim::apply_updates(p, u);
   });
+  // expects: "orthogonalize: matrix".*"f32\[3\]".*"rank 2 or more"
+  trace<vector, matrix>([](array v, array m) { return tk::optim::orthogonalize(pick(v, m)); });
 }

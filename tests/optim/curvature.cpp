@@ -27,8 +27,7 @@ TEST_CASE("Sophia and GaLore") {
                                                  .weight_decay = 0.05,
                                                  .gamma = 0.5,
                                                  .clip_threshold = std::numeric_limits<double>::infinity(),
-                                                 .update_interval = 3}),
-                                  1e-5);
+                                                 .update_interval = 3}));
   check_optimiser("galore", optim::galore({.learning_rate = 0.05, .rank = 2, .update_proj_gap = 4}), 1e-4);
   check_optimiser(
       "galore_options",

@@ -19,7 +19,7 @@ TEST_CASE("Rprop, SM3, NovoGrad and Fromage") {
   check_optimiser("sm3_options", optim::sm3({.learning_rate = 0.3, .momentum = 0.5}));
   check_optimiser("scale_by_sm3",
                   optim::chain(optim::scale_by_sm3{.b1 = 0.8, .b2 = 0.9, .eps = 1e-3}, optim::scale{-0.05}));
-  check_optimiser("novograd", optim::novograd({.learning_rate = 0.05}), 1e-5);
+  check_optimiser("novograd", optim::novograd({.learning_rate = 0.05}), 1e-5);  // a number steps by its sign
   check_optimiser(
       "novograd_options",
       optim::novograd(

@@ -6,6 +6,8 @@
 #include <tokamax/optim/multi_steps.hpp>
 #include <tokamax/optim/sgd.hpp>
 
+#include <string>
+
 #include "support/contains.hpp"
 #include "support/three_leaves.hpp"
 
@@ -53,10 +55,16 @@ TEST_CASE("there is no state for what a transform leaves alone") {
 }
 
 TEST_CASE("every label has a transform") {
+  constexpr int line = __LINE__ + 1;
   const auto some = optim::multi_transform(by_name, optim::labelled{"kernel", optim::identity{}},
                                            optim::labelled{"head", optim::identity{}});
   CHECK_THROWS_WITH(some.init(three_leaves{}),
-                    contains("multi_transform: label of a parameter") && contains("blocks[0].bias"));
+                    contains("multi_transform: label of a parameter: found none of those that were given, of "
+                             "blocks[0].bias, expected a label with a transform") &&
+                        contains("masked.cpp:" + std::to_string(line)));
+  CHECK_THROWS_WITH(optim::masked(optim::identity{}, matching("blokcs")).init(three_leaves{}),
+                    contains("masked: filter: found one that selects no leaf, expected at least one, or allow_none") &&
+                        contains("masked.cpp:"));
   enum class group { all };
   const auto all =
       optim::multi_transform([](const array&) { return group::all; }, optim::labelled{group::all, optim::scale{3.0}});

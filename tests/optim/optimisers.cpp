@@ -36,8 +36,7 @@ TEST_CASE("Adam and what divides by other averages") {
       optim::adabelief({.learning_rate = 0.05, .b1 = 0.8, .b2 = 0.9, .eps = 1e-4, .eps_root = 1e-6, .nesterov = true}));
   check_optimiser("yogi", optim::yogi({.learning_rate = 0.1}));
   check_optimiser("yogi_options", optim::yogi({.learning_rate = 0.05, .b1 = 0.8, .b2 = 0.9, .eps = 1e-2}));
-  check_optimiser("radam", optim::radam({.learning_rate = 0.1}),
-                  1e-4);  // r is a difference of numbers near 2000 in f32
+  check_optimiser("radam", optim::radam({.learning_rate = 0.1}));
   check_optimiser("radam_nesterov", optim::radam({.learning_rate = 0.05,
                                                   .b1 = 0.8,
                                                   .b2 = 0.9,
@@ -59,28 +58,6 @@ TEST_CASE("trust ratios and signs") {
                                              .momentum = 0.5,
                                              .nesterov = true}));
   check_optimiser("sign_sgd", optim::sign_sgd(0.05));
-}
-
-TEST_CASE("Muon steps by orthogonal matrices, and by Adam elsewhere") {
-  check_optimiser("muon", optim::muon({.learning_rate = 0.05}), 1e-4);
-  check_optimiser(
-      "muon_options",
-      optim::muon(
-          {.learning_rate = 0.02, .steps = 3, .beta = 0.9, .weight_decay = 0.1, .nesterov = false, .adaptive = true}),
-      1e-4);
-  check_optimiser(
-      "muon_rms",
-      optim::muon(
-          {.learning_rate = 0.02, .consistent_rms = 0.2, .adam_b1 = 0.8, .adam_b2 = 0.9, .adam_weight_decay = 0.05}),
-      1e-4);
-  for (const tk::shape& s : {tk::shape{6, 6}, tk::shape{3, 9}, tk::shape{9, 3}}) {
-    const array x = tk::random::normal(tk::random::key(3), s) + 2.0f * tk::eye(s[0], s[1]);
-    const array q = optim::orthogonalize(x, 20, 1e-8, {1.5, -0.5, 0.0});  // these coefficients converge
-    const array eye = s[0] <= s[1] ? tk::matmul(q, tk::transpose(q)) : tk::matmul(tk::transpose(q), q);
-    CAPTURE(s[0]);
-    CHECK(tk::test::distance(eye, tk::eye(std::min(s[0], s[1]))) < 1e-4);
-  }
-  CHECK_THROWS_WITH(optim::orthogonalize(tk::ones({2, 2, 2})), contains("orthogonalize: matrix"));
 }
 
 namespace {
@@ -124,4 +101,25 @@ TEST_CASE("states of sixteen bits are kept in f32") {
   check_dtype(optim::radam({.learning_rate = 0.1}));
   check_dtype(optim::lamb({.learning_rate = 0.1}));
   check_dtype(optim::muon({.learning_rate = 0.1}));
+}
+
+TEST_CASE("parameters of sixteen bits take the steps of Optax, too") {
+  using tk::test::check_narrow;
+  check_narrow("sgd", optim::sgd({.learning_rate = 0.05, .momentum = 0.9, .nesterov = true}));
+  check_narrow("adam", optim::adam({.learning_rate = 0.1}));
+  check_narrow("adamw", optim::adamw({.learning_rate = 0.05, .weight_decay = 0.1}));
+  check_narrow("nadam", optim::adam({.learning_rate = 0.1, .b1 = 0.8, .nesterov = true}));
+  check_narrow("amsgrad", optim::amsgrad({.learning_rate = 0.05}));
+  check_narrow("adamax", optim::adamax({.learning_rate = 0.05}));
+  check_narrow("adabelief", optim::adabelief({.learning_rate = 0.05}));
+  check_narrow("yogi", optim::yogi({.learning_rate = 0.05}));
+  check_narrow("radam", optim::radam({.learning_rate = 0.05}));
+  check_narrow("lamb", optim::lamb({.learning_rate = 0.05, .weight_decay = 0.1}));
+  check_narrow("lion", optim::lion({.learning_rate = 0.03}));
+  check_narrow("rmsprop", optim::rmsprop({.learning_rate = 0.02, .momentum = 0.8}));
+  check_narrow("adagrad", optim::adagrad({.learning_rate = 0.3}));
+  check_narrow("adan", optim::adan({.learning_rate = 0.05}));
+  check_narrow("ademamix", optim::ademamix({.learning_rate = 0.02}));
+  check_narrow("novograd", optim::novograd({.learning_rate = 0.05}));
+  check_narrow("muon", optim::muon({.learning_rate = 0.05}));
 }

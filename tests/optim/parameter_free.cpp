@@ -17,14 +17,12 @@ TEST_CASE("rates that follow from the loss") {
   check_optimiser(
       "momo_options",
       optim::momo(
-          {.learning_rate = 0.3, .b1 = 0.8, .lower_bound = -1, .weight_decay = 0.05, .adapt_lower_bound = true}),
-      2e-5);
+          {.learning_rate = 0.3, .b1 = 0.8, .lower_bound = -1, .weight_decay = 0.05, .adapt_lower_bound = true}));
   check_optimiser("momo_adam", optim::momo_adam({.learning_rate = 0.05}));
   check_optimiser(
       "momo_adam_options",
       optim::momo_adam(
-          {.learning_rate = 0.1, .b1 = 0.8, .b2 = 0.9, .eps = 1e-3, .weight_decay = 0.05, .adapt_lower_bound = true}),
-      2e-5);
+          {.learning_rate = 0.1, .b1 = 0.8, .b2 = 0.9, .eps = 1e-3, .weight_decay = 0.05, .adapt_lower_bound = true}));
 }
 
 TEST_CASE("rates that follow from distances") {
@@ -42,8 +40,7 @@ TEST_CASE("rates that follow from distances") {
   check_optimiser(
       "dadapt_adamw_options",
       optim::dadapt_adamw(
-          {.learning_rate = 0.5, .b1 = 0.8, .b2 = 0.9, .eps = 1e-3, .estim_lr0 = 1e-2, .weight_decay = 0.05}),
-      1e-5);
+          {.learning_rate = 0.5, .b1 = 0.8, .b2 = 0.9, .eps = 1e-3, .estim_lr0 = 1e-2, .weight_decay = 0.05}));
   check_optimiser("dog", optim::dog({}));
   check_optimiser("dog_options", optim::dog({.learning_rate = 0.5,
                                              .start = optim::dog_start::distance,
@@ -65,5 +62,5 @@ TEST_CASE("rates that follow from bets") {
   check_optimiser("cocob_options",
                   optim::cocob({.learning_rate = 0.5, .alpha = 10.0, .eps = 1e-3, .weight_decay = 0.05}));
   check_optimiser("mechanize", optim::mechanize{optim::sgd(1.0)});
-  check_optimiser("mechanize_options", optim::mechanize{optim::adam({.learning_rate = 0.1}), 0.1, 1e-4, 1e-2, 4}, 1e-5);
+  check_optimiser("mechanize_options", optim::mechanize{optim::adam({.learning_rate = 0.1}), 0.1, 1e-4, 1e-2, 4});
 }

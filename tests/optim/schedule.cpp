@@ -67,7 +67,9 @@ TEST_CASE("a captureless function is a schedule") {
 }
 
 TEST_CASE("a rate that is no number is refused") {
-  CHECK_THROWS_WITH(schedule(std::nan("")), contains("schedule: value: found NaN, expected a number"));
+  CHECK_THROWS_WITH(schedule(std::nan("")),
+                    contains("schedule: value: found NaN, expected a number") && contains("schedule.cpp:"));
+  CHECK_THROWS_WITH(optim::adam({.learning_rate = std::nan("")}), contains("schedule.cpp:"));
 }
 
 TEST_CASE("schedules without steps are constant or refused, as in Optax") {

@@ -38,14 +38,24 @@ using list_update = std::function<std::pair<probes, std::vector<array>>(const pr
                                                                         const probes&, const array&, const array&)>;
 /// Compares the parameters after steps 1, 2, 5, 10, 25 and 50 with a row, and the updates of step 2 with eager ones, bit for bit.
 void check_steps_of(const std::string& name, const list_update& update, std::vector<array> state, double tolerance);
+/// The same for parameters and gradients of bf16 after step 10, within two units in the last place.
+void check_narrow_steps_of(const std::string& name, const list_update& update, std::vector<array> state);
+
+/// Checks that an update gives leaves without elements as they are, and finite numbers elsewhere.
+void check_empty_leaves(const std::string& name, const list_update& update, const std::vector<array>& state);
+/// Parameters whose matrix and vector have no elements.
+probes empty_leaves();
 
 /// How far the parameters are from the target after `steps` steps in one program, relative to the target.
 double distance_after(const list_update& update, const std::vector<array>& state, int steps);
 
+/// Where rows start: waves(0.9, 0.3) times 2.
+probes starting_point();
+
 /// An optimiser as an update of lists, and its first state. All optimisers share one jit over lists of arrays.
 template <class Extra, class Optimizer>
-std::pair<list_update, std::vector<array>> listed(const Optimizer& optimizer) {
-  const auto first = optimizer.init(tree_map([](const array& a) { return 2.0f * a; }, waves(0.9, 0.3)));
+std::pair<list_update, std::vector<array>> listed(const Optimizer& optimizer, const probes& start = starting_point()) {
+  const auto first = optimizer.init(start);
   const auto leaves = [](const auto& state) {
     std::vector<array> list;
     for_each_leaf([&](const array& a) { list.push_back(a); }, state);
@@ -67,9 +77,16 @@ std::pair<list_update, std::vector<array>> listed(const Optimizer& optimizer) {
 
 /// Checks a row of tests/golden/optimisers.txt.
 template <class Extra = loss_at, class Optimizer>
-void check_optimiser(const std::string& name, const Optimizer& optimizer, double tolerance = 4e-6) {
+void check_optimiser(const std::string& name, const Optimizer& optimizer, double tolerance = 2e-6) {
   const auto [update, state] = listed<Extra>(optimizer);
   check_steps_of(name, update, state, tolerance);
+  check_empty_leaves(name, update, listed<Extra>(optimizer, empty_leaves()).second);
+}
+/// Checks a row "bf16_NAME" of it.
+template <class Optimizer>
+void check_narrow(const std::string& name, const Optimizer& optimizer) {
+  const auto [update, state] = listed<loss_at>(optimizer);
+  check_narrow_steps_of(name, update, state);
 }
 /// Does the optimiser find the target of the loss in ten thousand steps?
 template <class Optimizer>

@@ -47,8 +47,7 @@ struct dadapt_adamw_transform {
                                                            const Params& params) const {
     const array count = incremented(s.count), t = astype(count, f32);
     const array a = s.estimate * o.learning_rate.at(s.count) * (sqrt(detail::share(o.b2, t)) / detail::share(o.b1, t));
-    const array b = sqrt(astype(o.b2, f32)),
-                rest = detail::rest(o.b2) / (1.0 + b);  // 1 - b, without the loss of digits
+    const array b = detail::of_number([](const auto& d) { return detail::root(d); }, o.b2), rest = detail::rest(b);
     auto divide = [this](const array& x, const array& n) { return x / (sqrt(n) + o.eps); };
     const Params wide = map_floating([](const array& m, const array& x) { return astype(x, m.dtype()); }, s.mu, g);
     const array product = tree::vdot(wide, map_floating(divide, s.grad_sum, s.nu));

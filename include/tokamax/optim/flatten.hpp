@@ -10,6 +10,28 @@
 
 namespace tokamax::optim {
 
+namespace detail {
+/// The floating parameters as one vector, in order.
+template <class Params>
+constexpr array joined(const Params& params) {
+  arrays parts;
+  const dtype type = tree::dtype(params);
+  for_each_floating([&](const array& p) { parts.push_back(reshape(astype(p, type), {p.size()})); }, params);
+  return concatenate(parts, 0);
+}
+/// A copy of `like` with the elements of such a vector.
+template <class Params>
+constexpr Params parted(const array& flat, const Params& like) {
+  std::int64_t from = 0;
+  auto part = [&](const array& p) {
+    const array mine = slice_in_dim(flat, from, from + p.size(), 0);
+    from += p.size();
+    return astype(reshape(mine, p.shape()), p.dtype());
+  };
+  return map_floating(part, like);
+}
+}  // namespace detail
+
 /// Gives `inner` the floating parameters as one vector, and its updates back to the leaves.
 /// shapes  the vector has the elements of all leaves, in order; leaves of several dtypes become their promoted one
 /// source  optax.flatten
@@ -20,28 +42,13 @@ struct flatten {
 
   template <class Params>
   constexpr auto init(const Params& params) const {
-    return inner.init(joined(params));
+    return inner.init(detail::joined(params));
   }
   template <class Params, class State, class Extra = nothing_extra>
   constexpr std::pair<Params, State> update(const Params& updates, const State& s, const Params& params,
                                             const Extra& extra = {}) const {
-    auto [flat, next] = update_with(inner, joined(updates), s, joined(params), extra);
-    std::int64_t from = 0;
-    auto part = [&](const array& u) {
-      const array mine = slice_in_dim(flat, from, from + u.size(), 0);
-      from += u.size();
-      return astype(reshape(mine, u.shape()), u.dtype());
-    };
-    return {map_floating(part, updates), std::move(next)};
-  }
-
- private:
-  template <class Params>
-  static constexpr array joined(const Params& params) {
-    arrays parts;
-    const dtype type = tree::dtype(params);
-    detail::for_each_floating([&](const array& p) { parts.push_back(reshape(astype(p, type), {p.size()})); }, params);
-    return concatenate(parts, 0);
+    auto [flat, next] = update_with(inner, detail::joined(updates), s, detail::joined(params), extra);
+    return {detail::parted(flat, updates), std::move(next)};
   }
 };
 

@@ -84,9 +84,11 @@ template <class Label, class Transform>
 struct labelled {
   Label label;
   Transform transform;
+  source_line where;  ///< for messages
+
+  constexpr labelled(Label name, Transform t, source_line l = source_line::current())
+      : label(std::move(name)), transform(std::move(t)), where(l) {}
 };
-template <class Label, class Transform>
-labelled(Label, Transform) -> labelled<Label, Transform>;
 template <class Transform>
 labelled(const char*, Transform) -> labelled<std::string_view, Transform>;
 
@@ -116,8 +118,8 @@ struct multi_transformed
           const bool known =
               std::apply([&](const auto&... part) { return (part.only(path, p) || ...); }, this->transforms);
           if (!known)
-            throw error("multi_transform: label of a parameter", "one without a transform", "a label that was given",
-                        std::string(path));
+            reject(nullptr, std::get<0>(this->transforms).where, "multi_transform: label of a parameter",
+                   message("none of those that were given, of ") << path, "a label with a transform");
         },
         params);
     return parts::init(params);
@@ -133,7 +135,7 @@ struct multi_transformed
 /// source  optax.multi_transform (optax.partition)
 template <class LabelOf, class... Labelled>
 constexpr multi_transformed<LabelOf, Labelled...> multi_transform(LabelOf label_of, Labelled... transforms) {
-  return {{{{transforms.transform, {label_of, transforms.label}, true}...}}};
+  return {{{{transforms.transform, {label_of, transforms.label}, true, transforms.where}...}}};
 }
 
 }  // namespace tokamax::optim

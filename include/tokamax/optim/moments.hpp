@@ -7,6 +7,8 @@
 #include <tokamax/lax/elementwise/unary.hpp>  // power
 #include <tokamax/optim/transform.hpp>        // map_floating
 
+#include <cmath>  // sqrt
+
 namespace tokamax::optim {
 
 /// The state of Adam and of transforms like it.
@@ -24,6 +26,14 @@ constexpr adam_state<Params> first_state(const Params& params) {
   const Params start = for_averages(zeros_like(params));
   return {zeros({}, i32), start, start};
 }
+/// sqrt, which constant expressions of C++20 lack.
+constexpr double root(double x) {
+  if (!std::is_constant_evaluated()) return std::sqrt(x);
+  double y = x;
+  for (int i = 0; i < 100; ++i) y = 0.5 * (y + x / y);
+  return y;
+}
+constexpr array root(const array& x) { return sqrt(x); }
 /// 1 - decay.
 constexpr array rest(const array& decay) {
   return of_number([](const auto& d) { return 1.0 - d; }, decay);

@@ -21,11 +21,16 @@ struct identity {
 };
 
 namespace detail {
-/// u * factor in the dtype of u, also for a factor that a schedule gave.
-constexpr array times(const array& u, const array& factor) {
-  if (factor.is_literal()) return u * factor;
-  return u * astype(factor, u.dtype());
+/// u in f32 at least, in which numbers of a step are not rounded to 16 bits.
+constexpr array widened(const array& u) { return astype(u, carrying(u.dtype())); }
+/// u * factor in the dtype of widened(u), also for a factor that a schedule gave.
+constexpr array wide_times(const array& u, const array& factor) {
+  const array wide = widened(u);
+  if (factor.is_literal()) return wide * factor;
+  return wide * astype(factor, wide.dtype());
 }
+/// The same in the dtype of u.
+constexpr array times(const array& u, const array& factor) { return astype(wide_times(u, factor), u.dtype()); }
 }  // namespace detail
 
 /// updates * factor.
@@ -47,7 +52,7 @@ namespace detail {
 /// updates *= factor, in the dtypes of the updates.
 template <class Updates>
 constexpr void scale_by(Updates& updates, const array& factor) {
-  update_floating([&](const array& u) { return u * astype(factor, u.dtype()); }, updates);
+  update_floating([&](const array& u) { return times(u, astype(factor, carrying(u.dtype()))); }, updates);
 }
 }  // namespace detail
 
@@ -159,13 +164,13 @@ struct add_decayed_weights {
     if constexpr (std::is_same_v<Mask, mask>) {
       auto add = [this](const array& u, const array& p) {
         if (!only(p)) return u;
-        return u + detail::times(p, weight_decay);
+        return astype(detail::widened(u) + detail::wide_times(p, weight_decay), u.dtype());
       };
       return {map_floating(add, updates, params), s};
     } else {
       auto add = [this](const array& u, const array& p) {
         if (is_absent(p)) return u;
-        return u + detail::times(p, weight_decay);
+        return astype(detail::widened(u) + detail::wide_times(p, weight_decay), u.dtype());
       };
       return {map_floating(add, updates, filter(params, only)), s};
     }

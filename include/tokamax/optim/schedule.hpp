@@ -18,8 +18,9 @@ class schedule {
   using parameters = std::array<double, 6>;
   using rule = array (*)(const array& step, const parameters&);
 
-  constexpr schedule(double value = 0) : rule_(constant), p_{value} {  // NOLINT: a number is a schedule
-    if (value != value) throw error("schedule: value", "NaN", "a number");
+  constexpr schedule(double value = 0, source_line l = source_line::current())  // NOLINT: a number is a schedule
+      : rule_(constant), p_{value} {
+    if (value != value) reject(nullptr, l, "schedule: value", "NaN", "a number");
   }
   constexpr schedule(const array& value) : rule_(nullptr), value_(value) {}  // NOLINT: so is a scalar
   constexpr schedule(rule r, const parameters& p) : rule_(r), p_(p) {}

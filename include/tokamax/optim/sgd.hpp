@@ -28,11 +28,11 @@ struct trace {
   constexpr std::pair<Params, trace_state<Params>> update(const Params& updates, const trace_state<Params>& s,
                                                           const Params&) const {
     if (detail::is_zero(decay)) return {updates, s};
-    auto add = [this](const array& v, const array& u) { return u + detail::times(astype(v, u.dtype()), decay); };
-    const Params velocity = map_floating(add, s.velocity, updates);
-    const Params kept = detail::kept(velocity, accumulator_dtype);
-    if (nesterov) return {map_floating(add, velocity, updates), {kept}};
-    return {velocity, {kept}};
+    auto add = [this](const array& v, const array& u) { return detail::widened(u) + detail::wide_times(v, decay); };
+    auto like = [](const array& x, const array& wide) { return astype(wide, x.dtype()); };
+    const Params velocity = map_floating(add, s.velocity, updates), kept = map_floating(like, s.velocity, velocity);
+    if (nesterov) return {map_floating(like, updates, map_floating(add, velocity, updates)), {kept}};
+    return {map_floating(like, updates, velocity), {kept}};
   }
 };
 

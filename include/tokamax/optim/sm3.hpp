@@ -80,7 +80,10 @@ struct scale_by_sm3 {
       axes others;
       for (int k = 0; k < n.rank(); ++k)
         if (k != i) others.push_back(k);
-      parts.push_back(max(n, {.axis = others}));
+      if (n.size() == 0)
+        parts.push_back(zeros({n.extent(i)}, n.dtype()));  // an axis without elements has no greatest one
+      else
+        parts.push_back(max(n, {.axis = others}));
     }
     return concatenate(parts, 0);
   }
