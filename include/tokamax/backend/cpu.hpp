@@ -54,6 +54,7 @@
 //   backend/cpu/gemm/isa/avx2_sums.hpp            loads and stores the sums of AVX2's register tiles.
 //   backend/cpu/gemm/isa/avx2_transposed_b.hpp    register tiles that read a transposed B without packing it, for few rows.
 //   backend/cpu/gemm/isa/avx512.hpp               register tiles of products in AVX-512.
+//   backend/cpu/gemm/isa/avx512_codes.hpp         few rows times packed weights in AVX-512.
 //   backend/cpu/gemm/isa/avx512_sets.hpp          the microkernels of AVX-512.
 //   backend/cpu/gemm/isa/portable.hpp             register tiles of products for any machine.
 //   backend/cpu/gemm/isa/portable_int8.hpp        register tiles of int8 products for any machine.
