@@ -76,8 +76,8 @@ class chat {
   explicit chat(const settings& s)
       : settings_(s),
         tokenizer_(tokenizer_of(s.model)),
-        pretrained_(tk::models::from_pretrained(s.model,
-                                                {.dtype = s.bf16 ? tk::bf16 : tk::f32, .packed = s.weights == "file" && !s.bf16})),
+        pretrained_(tk::models::from_pretrained(
+            s.model, {.dtype = s.bf16 ? tk::bf16 : tk::f32, .packed = s.weights == "file" && !s.bf16})),
         context_(std::min<std::int64_t>(s.context, pretrained_.model.config.context)),
         says_(std::move(pretrained_.model), tk::any_device(tk::train::device_named(s.device, "--device")),
               {.context = context_,
