@@ -44,7 +44,7 @@ void declare_options(CLI::App& app, settings& s) {
   app.add_option("--seed", s.how.seed, "of what is drawn")->capture_default_str();
   app.add_option("--device", s.device, "where it runs: cpu, cuda, or cuda:N")->capture_default_str();
   app.add_option("--threads", s.threads, "threads; 0 takes all")->capture_default_str();
-  app.add_flag("--bf16", s.bf16, "weights and cache in bfloat16, which halves their memory");
+  app.add_flag("--bf16", s.bf16, "weights and cache in bfloat16, which halves the memory of floats");
   app.add_option(
          "--weights", s.weights,
          "matrices as the file has them, also in few bits; as floats; or as integers, of which 32 share a scale")
@@ -76,8 +76,8 @@ class chat {
   explicit chat(const settings& s)
       : settings_(s),
         tokenizer_(tokenizer_of(s.model)),
-        pretrained_(tk::models::from_pretrained(s.model,
-                                                {.dtype = s.bf16 ? tk::bf16 : tk::f32, .packed = s.weights == "file"})),
+        pretrained_(tk::models::from_pretrained(
+            s.model, {.dtype = s.bf16 ? tk::bf16 : tk::f32, .packed = s.weights == "file" && !s.bf16})),
         context_(std::min<std::int64_t>(s.context, pretrained_.model.config.context)),
         says_(std::move(pretrained_.model), tk::any_device(tk::train::device_named(s.device, "--device")),
               {.context = context_,

@@ -48,3 +48,21 @@ TEST_CASE("SmolLM2 answers 50 questions with the tokens of transformers", "[.rea
     CHECK(std::fabs(logit(*here) - logit(*there)) < 1e-4f);
   }
 }
+
+TEST_CASE("SmolLM2 in the bits of its file has the logits of its floats, bit by bit", "[.real]") {
+  const char* const folder = std::getenv("TOKAMAX_REAL_MODELS");
+  REQUIRE(folder);
+  const auto file = std::filesystem::path(folder) / "SmolLM2-135M-Instruct.Q4_1.gguf";
+  models::pretrained floats = models::from_pretrained(file), codes = models::from_pretrained(file, {.packed = true});
+  CHECK(codes.packed.size() == 1 + 30 * 7);
+  models::generator a(std::move(floats.model), tk::cpu, {.context = 256}),
+      b(std::move(codes.model), tk::cpu, {.context = 256, .packed = std::move(codes.packed)});
+  const auto chats =
+      tk::checkpoint::json_record::from_file(TOKAMAX_ROOT "/tests/golden/smollm2.json").get<std::vector<chat>>("chats");
+  for (std::size_t i = 0; i < 5; ++i) {
+    const tk::array x = a.next_logits(chats[i].ids), y = b.next_logits(chats[i].ids);
+    CHECK(std::ranges::equal(x.values<float>(), y.values<float>()));
+    const auto go_on = [](std::int32_t) { return true; };
+    CHECK(a(chats[i].ids, 8, {}, {}, go_on) == b(chats[i].ids, 8, {}, {}, go_on));
+  }
+}
