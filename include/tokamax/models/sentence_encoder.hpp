@@ -10,7 +10,7 @@
 #include <tokamax/runtime/device_put.hpp>  // device_put
 #include <tokamax/runtime/jit.hpp>         // jit
 
-#include <algorithm>  // stable_sort
+#include <algorithm>  // sort
 #include <numeric>    // iota
 
 namespace tokamax::models {
@@ -39,7 +39,8 @@ class sentence_encoder {
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto size = [&](std::size_t i) { return std::min<std::int64_t>(std::ssize(sentences[i]), longest_); };
     for (const std::size_t i : order) require_tokens(sentences[i]);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) < size(b); });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return size(a) != size(b) ? size(a) < size(b) : a < b; });
     const std::int64_t width = config_.width;
     array rows = array::uninitialized({f32, false, {std::ssize(sentences), width}});
     for (std::size_t first = 0, last; first < order.size(); first = last) {
