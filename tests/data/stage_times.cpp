@@ -8,7 +8,9 @@
 #include <tokamax/data/stream/filter.hpp>
 #include <tokamax/data/stream/repeat.hpp>
 
+#include <algorithm>
 #include <thread>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
