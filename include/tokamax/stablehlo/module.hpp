@@ -84,7 +84,7 @@ struct operation;
 struct region {
   std::vector<int> arguments{};     ///< numbers of values
   std::vector<value_type> types{};  ///< of the arguments
-  std::vector<operation> operations{};
+  std::vector<operation> operations;
 };
 
 /// One operation of a function. Values are numbered within the function.

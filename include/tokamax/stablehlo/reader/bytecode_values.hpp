@@ -143,6 +143,12 @@ class bytecode_values {
   /// The type of a number, by its name.
   static value_type number_type(std::string_view called) {
     value_type t;
+    if (called == "index") {  // what counts places
+      t.is = value_type::form::number;
+      t.dtype = i64;
+      t.other = called;
+      return t;
+    }
     for (int k = 1; k < dtype_count; ++k)
       if (info(static_cast<dtype>(k)).stablehlo == called) t.dtype = static_cast<dtype>(k);
     if (t.dtype == dtype::none) return other_type(std::string(called));
@@ -190,7 +196,7 @@ class bytecode_values {
       const std::uint64_t v = r.number();
       return number_type(std::string((v & 3) == 2 ? "ui" : "i") + std::to_string(v >> 2));
     }
-    if (code == 1) return number_type("i64");  // index
+    if (code == 1) return number_type("index");
     if (code >= 3 && code <= 6) return number_type(std::array{"bf16", "f16", "f32", "f64"}[code - 3]);
     if (code == 13) return tensor(r);
     return other_type("builtin type " + std::to_string(code));

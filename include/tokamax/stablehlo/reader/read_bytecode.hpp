@@ -300,6 +300,9 @@ class bytecode_reader : bytecode_values {
   }
   /// Writes attributes as the text has them: lists of numbers for dense elements along one axis, symbols for functions.
   static void settle(operation& o) {
+    // What other dialects say, and accuracies, which do not change what is computed here.
+    std::erase_if(o.attributes.all,
+                  [](const auto& a) { return a.second.is == attribute::form::other && a.second.text.empty(); });
     for (auto& [key, a] : o.attributes.all) {
       if (key == "callee" || key == "decomposition") a.is = attribute::form::symbol;
       const bool listed = a.is == attribute::form::elements && o.name != "stablehlo.constant" && key != "padding" &&

@@ -90,7 +90,7 @@ class graph_writer {
     if (n.op == &fft_p || n.op == &rfft_p) return write_fft(c, in, to);
     if (n.op == &linalg::cholesky_p || n.op == &linalg::triangular_solve_p) return write_linalg(c, in, to);
     if (n.op == &optimization_barrier_p) return {to.add("stablehlo.optimization_barrier", in, n.type)};
-    if (const write_rule rule = write_rule_of(*n.op); rule && !is_batched_slice(c)) return {rule({c, in, to})};
+    if (const write_rule form = write_rule_of(*n.op); form && !is_batched_slice(c)) return {form({c, in, to})};
     // An op that is described by others is written as these.
     graph meaning;  // of ops that others describe
     arrays inside;
