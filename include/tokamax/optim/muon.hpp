@@ -11,7 +11,6 @@
 #include <tokamax/optim/tree.hpp>              // for_each_floating
 
 #include <algorithm>  // max
-#include <cmath>      // sqrt
 #include <optional>   // optional
 
 namespace tokamax::optim {
