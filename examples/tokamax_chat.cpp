@@ -7,14 +7,13 @@
 #include <tokamax/train/device_named.hpp>
 
 #include <fmt/core.h>
-#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <iostream>
-#include <new>
 #include <optional>
+
+#include "program_main.hpp"
 
 namespace tk = tokamax;
 
@@ -150,20 +149,5 @@ int run(const settings& s) {
 }
 
 int main(int argc, char** argv) {
-  try {
-    settings s;
-    CLI::App app("Chats with a language model.");
-    declare_options(app, s);
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-      return app.exit(e) == 0 ? 0 : 1;
-    }
-    return run(s);
-  } catch (const std::bad_alloc&) {
-    std::fputs("tokamax_chat: out of memory\n", stderr);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "tokamax_chat: %s\n", e.what());
-  }
-  return 1;
+  return program_main<settings>(argc, argv, "tokamax_chat", "Chats with a language model.", declare_options, run);
 }

@@ -6,13 +6,12 @@
 #include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
-#include <exception>
 #include <iostream>
-#include <new>
 #include <optional>
+
+#include "program_main.hpp"
 
 namespace tk = tokamax;
 
@@ -31,6 +30,13 @@ tk::text::tokenizer tokenizer_of(const std::filesystem::path& folder) {
 std::int64_t longest_of(const std::filesystem::path& folder) {
   const auto file = folder / "sentence_bert_config.json";
   return std::filesystem::exists(file) ? tk::checkpoint::json_record::from_file(file).get<int>("max_seq_length", 0) : 0;
+}
+
+void declare_options(CLI::App& app, settings& s) {
+  app.add_option("model", s.model, "folder with config.json, safetensors files and tokenizer.json of an encoder")
+      ->required();
+  app.add_option("--query", s.query, "the question");
+  app.add_option("--top", s.top, "the most lines that are printed for a question")->capture_default_str();
 }
 
 int run(const settings& s) {
@@ -58,24 +64,8 @@ int run(const settings& s) {
 }
 
 int main(int argc, char** argv) {
-  try {
-    settings s;
-    CLI::App app(
-        "Prints a row of numbers for each line of the standard input, or the lines that are most like a question.");
-    app.add_option("model", s.model, "folder with config.json, safetensors files and tokenizer.json of an encoder")
-        ->required();
-    app.add_option("--query", s.query, "the question");
-    app.add_option("--top", s.top, "the most lines that are printed for a question")->capture_default_str();
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-      return app.exit(e) == 0 ? 0 : 1;
-    }
-    return run(s);
-  } catch (const std::bad_alloc&) {
-    std::fputs("tokamax_embed: out of memory\n", stderr);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "tokamax_embed: %s\n", e.what());
-  }
-  return 1;
+  return program_main<settings>(
+      argc, argv, "tokamax_embed",
+      "Prints a row of numbers for each line of the standard input, or the lines that are most like a question.",
+      declare_options, run);
 }

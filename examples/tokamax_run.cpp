@@ -6,16 +6,15 @@
 #include <tokamax/train/device_named.hpp>
 
 #include <fmt/core.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <new>
+
+#include "program_main.hpp"
 
 namespace tk = tokamax;
 namespace shlo = tokamax::stablehlo;
@@ -158,20 +157,6 @@ int run(const settings& s) {
 }
 
 int main(int argc, char** argv) {
-  try {
-    settings s;
-    CLI::App app("Runs a program that was exported as StableHLO.");
-    declare_options(app, s);
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-      return app.exit(e) == 0 ? 0 : 1;
-    }
-    return run(s);
-  } catch (const std::bad_alloc&) {
-    std::fputs("tokamax_run: out of memory\n", stderr);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "tokamax_run: %s\n", e.what());
-  }
-  return 1;
+  return program_main<settings>(argc, argv, "tokamax_run", "Runs a program that was exported as StableHLO.",
+                                declare_options, run);
 }

@@ -18,11 +18,10 @@
 #include <fmt/core.h>
 
 #include <cstdio>
-#include <exception>
 #include <initializer_list>
-#include <new>
 #include <optional>
 
+#include "program_main.hpp"
 #include "tokamax_train_options.hpp"
 
 namespace tk = tokamax;
@@ -194,20 +193,5 @@ int run(const settings& s) {
 }
 
 int main(int argc, char** argv) {
-  try {
-    settings s;
-    CLI::App app("Trains a GPT on a text file.");
-    declare_options(app, s);
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-      return app.exit(e) == 0 ? 0 : 1;
-    }
-    return run(s);
-  } catch (const std::bad_alloc&) {
-    std::fputs("tokamax_train: out of memory\n", stderr);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "tokamax_train: %s\n", e.what());
-  }
-  return 1;
+  return program_main<settings>(argc, argv, "tokamax_train", "Trains a GPT on a text file.", declare_options, run);
 }

@@ -79,7 +79,7 @@ class gguf_file : public text::gguf_metadata {
     const tensor& t = tensors_.at(name);
     detail::panel_codes panels(*t.format, t.shape[1], static_cast<std::int64_t>(rows.size()));
     const std::int64_t bytes = t.shape[1] / t.format->elements * t.format->bytes;
-    std::vector<std::byte> some(static_cast<std::size_t>(bytes * panels.columns));
+    std::vector<std::byte> some(static_cast<std::size_t>(bytes) * panels.columns);
     for (std::size_t first = 0; first < rows.size();) {
       std::size_t count = 1;  // rows of one panel that lie one behind the other are read together
       while ((first + count) % panels.columns != 0 && first + count < rows.size() &&

@@ -114,7 +114,7 @@ class text_cursor {
     const std::size_t begin = at_;
     while (next() != '"') {
       if (at_ >= text_.size()) fail_at(begin - 1, "a text without an end", "\"");
-      at_ += next() == '\\' ? 2 : 1;
+      at_ += next() == '\\' ? 2u : 1u;
     }
     return text_.substr(begin, at_++ - begin);
   }

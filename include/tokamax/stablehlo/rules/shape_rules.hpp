@@ -4,10 +4,12 @@
 // tested by tests/stablehlo/rules/rules.cpp
 #pragma once
 
+#include <tokamax/lax/indexing/gather.hpp>        // integers_in_i32
 #include <tokamax/lax/indexing/slice.hpp>         // slice, pad
 #include <tokamax/lax/iota.hpp>                   // iota
 #include <tokamax/lax/shapes/concatenate.hpp>     // concatenate
 #include <tokamax/lax/shapes/reverse.hpp>         // reverse
+#include <tokamax/lax/shapes/transpose.hpp>       // transpose
 #include <tokamax/stablehlo/rules/evaluator.hpp>  // rule_entry
 
 #include <span>  // span
