@@ -13,6 +13,8 @@
 #include <tokamax/runtime/jit.hpp>                 // jit
 #include <tokamax/transforms/rewrite/rewrite.hpp>  // rewrite
 
+#include <concepts>  // invocable
+
 namespace tokamax::models {
 
 struct generator_options {
@@ -87,14 +89,14 @@ class generator {
 
   /// Calls `said(id)` with each new token after `prompt`, until it is one of `ends` (which is not said), there are `most`, the context
   /// is full, or `said` returns false. Returns the new tokens.
-  template <class F>
+  template <std::invocable<std::int32_t> F>
   tokens operator()(tokens prompt, std::int64_t most, const sampling& how, std::span<const std::int32_t> ends,
                     const F& said) {
     return (*this)(std::vector<tokens>{std::move(prompt)}, most, how, ends,
                    [&](std::size_t, std::int32_t id) { return said(id); })[0];
   }
   /// The same after each of several prompts, whose new tokens are computed together; calls `said(i, id)` for text i.
-  template <class F>
+  template <std::invocable<std::size_t, std::int32_t> F>
   std::vector<tokens> operator()(std::vector<tokens> prompts, std::int64_t most, const sampling& how,
                                  std::span<const std::int32_t> ends, const F& said) {
     std::vector<tokens> result(prompts.size());

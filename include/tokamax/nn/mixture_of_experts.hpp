@@ -28,9 +28,8 @@ struct mixture_of_experts {
   router_options routing;
   bool use_bias = false;
   activation_function activation = silu;
-  double limit =
-      0;  ///< more than 0: min(g, limit) sigmoid(alpha g) (clamp(u, limit) + 1) in place of activation(g) * u
-  double alpha = 1.702;        ///< of that
+  /// More than 0: with g and u of the two matrices, min(g, limit) sigmoid(alpha g) (clamp(u, limit) + 1) is what goes down.
+  double limit = 0, alpha = 1.702;
   bool weighs_inputs = false;  ///< does the weight multiply what an expert is given, in place of what it gives?
   int shared_hidden = 0;
   bool gates_shared = false;  ///< is shared(x) multiplied by the logistic function of a product?
