@@ -81,6 +81,7 @@ TEST_CASE("stablehlo: a program of a file, and of complex numbers") {
   const array z = array::from({0.0f, 1.0f, 2.0f, 1.0f}, {2, 2});
   CHECK(numbers(read_stablehlo(path)(cpu, {z})[0]) == std::vector<float>{-1, 0, 3, 4});
   CHECK_THAT(error_of([] { read_stablehlo("/none/such.mlir"); }), contains("/none/such.mlir"));
+  CHECK_THAT(error_of([] { read_stablehlo("/"); }), contains("a regular file"));
 }
 
 TEST_CASE("stablehlo: arguments that do not fit are named") {

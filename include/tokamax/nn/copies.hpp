@@ -12,8 +12,8 @@ namespace tokamax::nn {
 /// N layers with the options of one: `std::array<nn::linear, 2> layers = nn::copies<2>(nn::linear{32, 32})`. `init` gives each
 /// values of its own.
 ///
-/// g++ 13.1 to 13.3 fail on a list of layers that is the default of a field, `layers{nn::linear{32, 32}, nn::linear{32, 32}}`;
-/// they take what a function returns.
+/// The g++ 13 of Ubuntu 24.04 fails on a list of layers that is the default of a field, `layers{nn::linear{2, 2}, nn::linear{2, 2}}`;
+/// it takes what a function returns.
 template <std::size_t N, class Layer>
 constexpr std::array<Layer, N> copies(const Layer& layer) {
   return [&]<std::size_t... Index>(std::index_sequence<Index...>) {

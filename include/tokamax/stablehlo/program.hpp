@@ -67,8 +67,7 @@ std::string to_text(const program_module& m);
 /// The program of a file, or of its content: StableHLO text, MLIR's bytecode of it (VHLO 0.9 to 1.20), or what jax.export
 /// serialized, of which the inputs are those that the program uses.
 ///
-/// errors  "stablehlo" with line and column for text, "stablehlo bytecode" with byte and section, "stablehlo: file" for a file
-///         that cannot be read
+/// errors  "stablehlo" with line and column for text, "stablehlo bytecode" with byte and section; those of read_file
 /// source  jax.export.deserialize
 stablehlo::program read_stablehlo(const std::string& path_or_text);
 
@@ -76,6 +75,7 @@ stablehlo::program read_stablehlo(const std::string& path_or_text);
 
 #if defined(TOKAMAX_STABLEHLO_COMPILED_ONCE)
 
+  #include <tokamax/base/system/file.hpp>                // read_file
   #include <tokamax/runtime/jit.hpp>                     // jit
   #include <tokamax/stablehlo/checks.hpp>                // compared
   #include <tokamax/stablehlo/reader/read_bytecode.hpp>  // read_bytecode
@@ -83,11 +83,8 @@ stablehlo::program read_stablehlo(const std::string& path_or_text);
   #include <tokamax/stablehlo/rules/rules.hpp>           // evaluator
   #include <tokamax/stablehlo/writer/print_module.hpp>   // module_printer
 
-  #include <filesystem>  // path
-  #include <fstream>     // ifstream
-  #include <iterator>    // istreambuf_iterator
-  #include <mutex>       // mutex
-  #include <optional>    // optional
+  #include <mutex>     // mutex
+  #include <optional>  // optional
 
 namespace tokamax {
 
@@ -140,12 +137,6 @@ inline argument argument_of(const value_type& t, const attribute_list& attribute
     if (const attribute* const info = attributes.find(key)) a.name = info->text;
   a.is_donated = attributes.find("tf.aliasing_output") || attributes.find("jax.buffer_donor");
   return a;
-}
-
-inline std::string file_content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw error(error_kind::file, "stablehlo: file", path, "a file that can be read");
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace detail
@@ -228,7 +219,7 @@ TOKAMAX_STABLEHLO_COMPILED_ONCE std::string to_text(const program_module& m) { r
 TOKAMAX_STABLEHLO_COMPILED_ONCE stablehlo::program read_stablehlo(const std::string& path_or_text) {
   const bool is_content = path_or_text.find_first_of(std::string_view("\n\0", 2)) != std::string::npos ||
                           path_or_text.starts_with("module") || path_or_text.starts_with("func");
-  const std::string content = is_content ? path_or_text : stablehlo::detail::file_content(path_or_text);
+  const std::string content = is_content ? path_or_text : read_file(path_or_text);
   std::span<const std::byte> bytes = std::as_bytes(std::span(content));
   if (content.find('\0') == std::string::npos) return stablehlo::program(stablehlo::read_text(content));
   if (!content.starts_with("ML\xefR")) bytes = stablehlo::detail::module_in_export(bytes);
