@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/models/decoder_block.hpp>  // decoder_block
-#include <tokamax/nn/embed.hpp>              // embed
+#include <tokamax/nn/linear/embed.hpp>       // embed
 #include <tokamax/ops/attention.hpp>         // dot_product_attention
 #include <tokamax/ops/latent_attention.hpp>  // multi_head_latent_attention
 #include <tokamax/ops/paged_attention.hpp>   // ragged_paged_attention

@@ -3,10 +3,10 @@
 // umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
-#include <tokamax/base/tree/tree_like.hpp>  // tree_map_with_path
-#include <tokamax/core/partition.hpp>       // filter_in
-#include <tokamax/nn/initializers.hpp>      // square_root
-#include <tokamax/ops/low_rank_update.hpp>  // low_rank_update
+#include <tokamax/base/tree/tree_like.hpp>           // tree_map_with_path
+#include <tokamax/core/partition.hpp>                // filter_in
+#include <tokamax/nn/initializers/initializers.hpp>  // square_root
+#include <tokamax/ops/low_rank_update.hpp>           // low_rank_update
 
 #include <optional>  // optional
 
