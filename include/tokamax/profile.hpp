@@ -4,11 +4,15 @@
 //
 //   profile/event.hpp        one piece of work that a program did, and the observer that is told of it.
 //   profile/json_string.hpp  text as a string of JSON.
+//   profile/recording.hpp    what a session has recorded, as values.
 //   profile/roofline.hpp     the limits of a machine, and how near to them a recording came.
+//   profile/step_table.hpp   what the steps of a program do, which recordings name by numbers.
 //   profile/timeline.hpp     records what the programs of a thread do and when.
 #pragma once
 
 #include <tokamax/profile/event.hpp>
 #include <tokamax/profile/json_string.hpp>
+#include <tokamax/profile/recording.hpp>
 #include <tokamax/profile/roofline.hpp>
+#include <tokamax/profile/step_table.hpp>
 #include <tokamax/profile/timeline.hpp>
