@@ -27,7 +27,7 @@ void read_all(const auto& source) {
 void fuzz(std::string_view bytes) {
   if (bytes.empty()) return;
   static const char* const chosen = std::getenv("TOKAMAX_FUZZ_KIND");
-  const int kind = (chosen ? *chosen : bytes.front()) % 9;
+  const int kind = (chosen ? std::atoi(chosen) : bytes.front()) % 9;
   bytes.remove_prefix(1);
   const std::string path = file_with(bytes);
   only_errors([&] {

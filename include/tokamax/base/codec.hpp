@@ -1,6 +1,6 @@
 // tokamax/base/codec.hpp: compression that a program has only if it includes the header of a library.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/zstd/codec.cpp, tests/zlib/codec.cpp
+// tested by tests/zstd/codec.cpp
 // umbrella: no (readers of files use it)
 #pragma once
 
