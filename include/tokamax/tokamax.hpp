@@ -179,6 +179,7 @@
 //   complex.hpp           all of complex.
 //   core.hpp              all of core.
 //   data.hpp              pipelines from a text to batches, read from any position.
+//   images.hpp            all of images: pixels of JPEG and PNG files, for programs that link tokamax::images.
 //   kernel.hpp            kernels on blocks of arrays, written once for all devices.
 //   linalg.hpp            all of linalg.
 //   models.hpp            all of models.
@@ -192,6 +193,7 @@
 //   scipy.hpp             all of scipy.
 //   stablehlo.hpp         programs that were exported as StableHLO; link tokamax::stablehlo.
 //   text.hpp              all of text: tokenizers, for programs that link tokamax::text.
+//   zlib.hpp              all of zlib: files compressed by deflate, for programs that link tokamax::zlib.
 //   zstd.hpp              all of zstd: files compressed by Zstandard, for programs that link tokamax::zstd.
 #pragma once
 
