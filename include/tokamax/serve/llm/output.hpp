@@ -1,9 +1,10 @@
 // tokamax/serve/llm/output.hpp: what a step says: new text and tokens of an answer, and why it has ended.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: not tokamax.hpp (programs that serve models use it)
+// tested by tests/serve/llm/engine.cpp
 #pragma once
 
-#include <tokamax/base/error.hpp>           // error_kind
+#include <tokamax/base/error.hpp>               // error_kind
 #include <tokamax/serve/llm/request_times.hpp>  // request_times
 
 #include <cstdint>  // int32_t
@@ -40,14 +41,16 @@ struct token_usage {
 
 /// What is new of one answer.
 struct request_output {
-  std::string id;                    ///< of the request
-  int index = 0;                     ///< of the answer: 0 to n - 1
-  std::string text = {};             ///< what follows the text so far: valid UTF-8. Without a tokenizer there is none
-  std::vector<std::int32_t> token_ids = {};     ///< what follows the tokens so far; one that ends the answer is the last
-  std::vector<place_logprobs> logprobs = {};    ///< of these, if they were asked for
-  std::vector<place_logprobs> prompt_logprobs = {};  ///< with the first tokens of answer 0, of the prompt's tokens from the second on
-  finish_reason finish = finish_reason::none;   ///< why the answer has ended; none: it goes on
-  std::variant<std::monostate, std::int32_t, std::string> stop_reason = {};  ///< the id or text of the request that ended it
+  std::string id = {};    ///< of the request
+  int index = 0;          ///< of the answer: 0 to n - 1
+  std::string text = {};  ///< what follows the text so far: valid UTF-8. Without a tokenizer there is none
+  std::vector<std::int32_t> token_ids = {};   ///< what follows the tokens so far; one that ends the answer is the last
+  std::vector<place_logprobs> logprobs = {};  ///< of these, if they were asked for
+  std::vector<place_logprobs> prompt_logprobs =
+      {};  ///< with the first tokens of answer 0, of the prompt's tokens from the second on
+  finish_reason finish = finish_reason::none;  ///< why the answer has ended; none: it goes on
+  std::variant<std::monostate, std::int32_t, std::string> stop_reason =
+      {};  ///< the id or text of the request that ended it
   token_usage usage = {};
   request_times times = {};
   bool request_finished = false;  ///< was this the last output of all answers of the request?

@@ -19,23 +19,23 @@ namespace tokamax::serve {
 
 /// How the tokens of an answer are chosen, and where it ends. Names and meanings are those of vLLM.
 struct sampling_params {
-  int n = 1;                            ///< the number of answers, whose streams of random numbers differ
-  double presence_penalty = 0;          ///< is taken from the logits of tokens that the answer has; -2 to 2
-  double frequency_penalty = 0;         ///< the same for each time that it has the token; -2 to 2
-  double repetition_penalty = 1;        ///< divides logits above 0, and multiplies others, of tokens of prompt and answer
-  double temperature = 1;               ///< 0 takes the most likely token
-  double top_p = 1;                     ///< of the most likely tokens, the fewest whose probabilities have this sum
-  int top_k = 0;                        ///< the number of most likely tokens that are left; 0 or -1: all
-  double min_p = 0;                     ///< the least probability of a token, as a part of the greatest one
-  std::optional<std::int64_t> seed = {};     ///< of what is drawn; without one, the engine takes another each time
-  std::vector<std::string> stop = {};        ///< texts at which the answer ends
+  int n = 1;                      ///< the number of answers, whose streams of random numbers differ
+  double presence_penalty = 0;    ///< is taken from the logits of tokens that the answer has; -2 to 2
+  double frequency_penalty = 0;   ///< the same for each time that it has the token; -2 to 2
+  double repetition_penalty = 1;  ///< divides logits above 0, and multiplies others, of tokens of prompt and answer
+  double temperature = 1;         ///< 0 takes the most likely token
+  double top_p = 1;               ///< of the most likely tokens, the fewest whose probabilities have this sum
+  int top_k = 0;                  ///< the number of most likely tokens that are left; 0 or -1: all
+  double min_p = 0;               ///< the least probability of a token, as a part of the greatest one
+  std::optional<std::int64_t> seed = {};          ///< of what is drawn; without one, the engine takes another each time
+  std::vector<std::string> stop = {};             ///< texts at which the answer ends
   std::vector<std::int32_t> stop_token_ids = {};  ///< tokens at which it ends, beside those of the model
-  bool ignore_eos = false;                   ///< does it go on behind the tokens at which the model ends?
-  std::int64_t max_tokens = 16;              ///< the most tokens of an answer
-  std::int64_t min_tokens = 0;               ///< before so many, no token or text ends it
-  std::optional<int> logprobs = {};          ///< log-probabilities of its tokens, and of so many of the likeliest; -1: of all
-  std::optional<int> prompt_logprobs = {};   ///< the same of the tokens of the prompt
-  bool include_stop_str_in_output = false;   ///< is what ended the answer in its text?
+  bool ignore_eos = false;                        ///< does it go on behind the tokens at which the model ends?
+  std::int64_t max_tokens = 16;                   ///< the most tokens of an answer
+  std::int64_t min_tokens = 0;                    ///< before so many, no token or text ends it
+  std::optional<int> logprobs = {};  ///< log-probabilities of its tokens, and of so many of the likeliest; -1: of all
+  std::optional<int> prompt_logprobs = {};                       ///< the same of the tokens of the prompt
+  bool include_stop_str_in_output = false;                       ///< is what ended the answer in its text?
   std::vector<std::pair<std::int32_t, double>> logit_bias = {};  ///< is added to logits; -100 to 100
   std::vector<std::int32_t> allowed_token_ids = {};              ///< if there are any, no others are said
   std::vector<std::string> bad_words = {};                       ///< words that are not said
@@ -67,13 +67,13 @@ using sampler_function = std::function<std::int32_t(std::span<float> logits, con
 
 /// A prompt to be continued.
 struct request {
-  std::string id;                    ///< a name of the caller's, which no other unfinished request has
-  std::vector<std::int32_t> prompt;  ///< at least one token
+  std::string id = {};                    ///< a name of the caller's, which no other unfinished request has
+  std::vector<std::int32_t> prompt = {};  ///< at least one token
   sampling_params params = {};
-  int priority = 0;                                     ///< smaller ones come first, if the policy is by priority
-  std::string cache_salt = {};                          ///< blocks are shared only among requests of the same salt
-  std::shared_ptr<token_filter> token_mask = {};        ///< or none
-  sampler_function sampler = {};                        ///< in place of the engine's
+  int priority = 0;                               ///< smaller ones come first, if the policy is by priority
+  std::string cache_salt = {};                    ///< blocks are shared only among requests of the same salt
+  std::shared_ptr<token_filter> token_mask = {};  ///< or none
+  sampler_function sampler = {};                  ///< in place of the engine's
 };
 
 /// Throws unless each number is possible for a model of so many tokens.

@@ -11,12 +11,12 @@ namespace tokamax::serve {
 
 /// The times of an answer, in seconds by the engine's clock. What has not happened is 0.
 struct request_times {
-  double arrived = 0;         ///< the request was added
-  double scheduled = 0;       ///< its first tokens were taken in
-  double first_token = 0;     ///< the first token was said
-  double last_token = 0;      ///< and the last one so far
-  std::int64_t tokens = 0;    ///< that were said
-  std::int64_t outputs = 0;   ///< in so many outputs
+  double arrived = 0;        ///< the request was added
+  double scheduled = 0;      ///< its first tokens were taken in
+  double first_token = 0;    ///< the first token was said
+  double last_token = 0;     ///< and the last one so far
+  std::int64_t tokens = 0;   ///< that were said
+  std::int64_t outputs = 0;  ///< in so many outputs
 
   constexpr double queue_time() const { return scheduled - arrived; }
   constexpr double prefill_time() const { return first_token - scheduled; }
