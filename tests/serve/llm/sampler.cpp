@@ -13,7 +13,7 @@ using namespace tokamax::serve;
 namespace {
 using list = std::vector<std::int32_t>;
 using words = std::vector<list>;
-constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+constexpr float no_number = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
 const std::vector<float> logits{0.0f, 2.0f, 1.0f, 2.0f, -1.0f};  // softmax: .05 .39 .14 .39 .02
 
 struct row {
@@ -101,8 +101,8 @@ TEST_CASE("logits that are no numbers are no tokens") {
   for (const double temperature : {0.0, 1.0})
     for (const int k : {0, 4}) {
       const row r{"", {.temperature = temperature, .top_k = k}, {}};
-      CHECK(drawn(r, {nan, -inf, 1.0f, nan}) == list{2});
-      CHECK_THROWS_WITH(drawn(r, {nan, -inf}), contains("sampler: logits: found no finite number"));
+      CHECK(drawn(r, {no_number, -infinite, 1.0f, no_number}) == list{2});
+      CHECK_THROWS_WITH(drawn(r, {no_number, -infinite}), contains("sampler: logits: found no finite number"));
       CHECK_THROWS_WITH(drawn(r, {}), contains("sampler: logits: found none"));
     }
   CHECK_THROWS_WITH(drawn({"", {.temperature = 0}, {}, {}, {}, {}, {{0}, {1}, {2}, {3}, {4}}}),
@@ -148,10 +148,10 @@ TEST_CASE("a seed, the number of an answer and the place in it decide what is dr
 TEST_CASE("the end of the interval draws the last token that is left") {
   const double last = 1 - 0x1p-53;
   CHECK(draw(logits, {}, last) == 4);
-  CHECK(draw(std::vector{1.0f, 1.0f, -inf}, {}, last) == 1);
+  CHECK(draw(std::vector{1.0f, 1.0f, -infinite}, {}, last) == 1);
   CHECK(draw(logits, {.top_k = 2}, last) == 3);
   CHECK(draw(logits, {}, 0) == 0);
-  CHECK(draw(std::vector{-inf, 1.0f, -inf}, {}, 0) == 1);
+  CHECK(draw(std::vector{-infinite, 1.0f, -infinite}, {}, 0) == 1);
 }
 
 TEST_CASE("log-probabilities, ranks and the likeliest tokens") {
@@ -173,7 +173,7 @@ TEST_CASE("log-probabilities, ranks and the likeliest tokens") {
   CHECK(logprobs_of(logits, 0, 0).top.empty());
   CHECK(logprobs_of(logits, 0, -1).top.size() == 5);
   CHECK(logprobs_of(logits, 0, 99).top.size() == 5);
-  CHECK(logprobs_of(std::vector{0.0f, -inf, nan}, 0, -1).top.size() == 1);
+  CHECK(logprobs_of(std::vector{0.0f, -infinite, no_number}, 0, -1).top.size() == 1);
   CHECK(logprobs_of(std::vector{-1e38f, 1e38f}, 1, 1).chosen.logprob == 0);
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("a sampler of the user has logits after all changes, and a number of t
   const sampling_params p{.logit_bias = {{2, 5}}, .allowed_token_ids = {2, 4}};
   std::vector<double> numbers;
   sampler next(p, {}, {}, 3, 0, [&](std::span<float> x, const sampler_state& s) {
-    CHECK(x[0] == -inf);
+    CHECK(x[0] == -infinite);
     CHECK(x[2] == 6);
     CHECK(s.said.size() == numbers.size());
     CHECK(s.prompt.size() == 2);
