@@ -191,6 +191,7 @@
 //   quant.hpp             all of quant.
 //   runtime.hpp           all of runtime.
 //   scipy.hpp             all of scipy.
+//   serve/llm.hpp         all of serve/llm: an engine that answers many requests of a language model at once.
 //   stablehlo.hpp         programs that were exported as StableHLO; link tokamax::stablehlo.
 //   text.hpp              all of text: tokenizers, for programs that link tokamax::text.
 //   zlib.hpp              all of zlib: files compressed by deflate, for programs that link tokamax::zlib.
