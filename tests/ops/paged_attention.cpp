@@ -67,7 +67,11 @@ struct static_decoding {
 struct byte_count : tk::profile::observer {
   double bytes = 0;
   std::int64_t now() const override { return 0; }
-  void record(tk::profile::event e) override { bytes += e.outer ? 0 : e.bytes; }
+  void record(const std::shared_ptr<const tk::profile::step_table>& program, int step, std::int64_t, std::int64_t,
+              std::shared_ptr<tk::time_mark>, std::shared_ptr<tk::time_mark>) override {
+    const tk::profile::event& e = program->steps[static_cast<std::size_t>(step)];
+    bytes += e.outer ? 0 : e.bytes;
+  }
 };
 
 }  // namespace

@@ -164,7 +164,9 @@ class json_text {
     space();
     const char* at = at_;
     bool integer = true;
-    const auto one_of = [&](std::string_view any) { return at != end_ && any.find(*at) != any.npos && (++at, true); };
+    const auto one_of = [&](std::string_view letters) {
+      return at != end_ && letters.find(*at) != letters.npos && (++at, true);
+    };
     const auto digits = [&] {
       const char* const begin = at;
       while (at != end_ && *at >= '0' && *at <= '9') ++at;

@@ -13,10 +13,10 @@
 
 namespace tokamax::profile {
 
-/// What each step of a program does, without times. It is made once for a program and its extents, and a recording that has a
+/// What each step of a program, or of a body in it, does, without times. It is made once for the program and its extents, and a recording that has a
 /// share of it can name the steps when the program is gone.
 struct step_table {
-  std::vector<event> steps;                   ///< by the number of the step in the plan
+  std::vector<event> steps;                   ///< in their order
   std::vector<std::string> places;            ///< "file.cpp:12" of each, the line that asked for it
   mutable std::atomic<std::uint32_t> number;  ///< by which records name this table; 0: none yet
 

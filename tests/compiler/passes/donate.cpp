@@ -261,7 +261,11 @@ namespace {
 struct byte_count : profile::observer {
   double bytes = 0;
   std::int64_t now() const override { return 0; }
-  void record(profile::event e) override { bytes += e.outer ? 0 : e.bytes; }
+  void record(const std::shared_ptr<const profile::step_table>& program, int step, std::int64_t, std::int64_t,
+              std::shared_ptr<time_mark>, std::shared_ptr<time_mark>) override {
+    const profile::event& e = program->steps[static_cast<std::size_t>(step)];
+    bytes += e.outer ? 0 : e.bytes;
+  }
 };
 template <class F>
 double moved(const F& f, array&& cache, const array& update) {

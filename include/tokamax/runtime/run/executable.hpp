@@ -77,7 +77,7 @@ TOKAMAX_COMPILED_ONCE void executable::own_tables() {
 TOKAMAX_COMPILED_ONCE void executable::lay_out(const std::int64_t* symbols) {
   const bool as_compiled = regions_.empty() && std::equal(symbols, symbols + max_symbols, one_of_each_symbol);
   laid_out_ = false;
-  described_ = nullptr;
+  described_.clear();
   helpers_ = {};
   if (!as_compiled) {
     own_tables();
@@ -180,7 +180,7 @@ TOKAMAX_COMPILED_ONCE void executable::run_region(int region) {
   if (!observer) observer = profile::observer_of_all.load(std::memory_order_relaxed);
   try {
     if (observer) [[unlikely]] {
-      run_observed(*observer, r, s);
+      run_observed(*observer, region, s);
       return;
     }
     for (; s < r.first_step + r.step_count; ++s) {
@@ -256,7 +256,7 @@ TOKAMAX_COMPILED_ONCE void executable::choose() {
     choices_.steps[static_cast<std::size_t>(s)] = std::move(found);
   }
   choices_.state = detail::state_of_choices();
-  described_ = nullptr;
+  described_.clear();
 }
 
 TOKAMAX_COMPILED_ONCE void executable::run_call(int s) {
@@ -295,8 +295,11 @@ TOKAMAX_COMPILED_ONCE kernel_arguments executable::kernel_at(const plan_step& st
 }
 
 /// Each step begins where the one before it ended: a clock is read once a step.
-TOKAMAX_COMPILED_ONCE void executable::run_observed(profile::observer& observer, const plan_region& r, int& s) {
-  if (!described_) describe();
+TOKAMAX_COMPILED_ONCE void executable::run_observed(profile::observer& observer, int region, int& s) {
+  const plan_region& r = plan_.regions[region];
+  described_.resize(static_cast<std::size_t>(plan_.region_count));
+  std::shared_ptr<const profile::step_table>& described = described_[static_cast<std::size_t>(region)];
+  if (!described) described = describe(r);
   device& where = where_->where;
   std::shared_ptr<time_mark> from = where.mark();
   for (std::int64_t begin = observer.now(); s < r.first_step + r.step_count; ++s) {
@@ -306,29 +309,24 @@ TOKAMAX_COMPILED_ONCE void executable::run_observed(profile::observer& observer,
     if (code_) s += plan_.steps[s].together;
     const std::int64_t end = observer.now();
     std::shared_ptr<time_mark> until = where.mark();
-    observer.record(described_, step, begin, end, std::move(from), until);
+    observer.record(described, step - r.first_step, begin, end, std::move(from), until);
     begin = end;
     from = std::move(until);
   }
 }
 
-/// Makes the table of what the steps do, for the current extents and choices.
-TOKAMAX_COMPILED_ONCE void executable::describe() {
-  for (int k = 0; k < plan_.operand_count; ++k) {  // of bodies, which get their memory when they run
-    const auto at = static_cast<std::size_t>(k);
-    if (const int b = plan_.operands[k].buffer; b >= 0 && !pointers_[at])
-      views_[at].data = pointers_[at] = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(64 * (b + 1)));
-  }
+/// The table of what the steps of a region do, whose pointers are those of a run.
+TOKAMAX_COMPILED_ONCE std::shared_ptr<const profile::step_table> executable::describe(const plan_region& r) const {
   std::vector<profile::event> steps;
   std::vector<std::string> places;
-  for (int s = 0; s < plan_.step_count; ++s) {
+  for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
     const plan_step& st = plan_.steps[s];
     steps.push_back(work_at(s));
     steps.back().scope = plan_.scope_of(st).name;
     steps.back().device = where_->where.name();
     places.push_back(detail::place_text({}, st.where));
   }
-  described_ = std::make_shared<const profile::step_table>(std::move(steps), std::move(places));
+  return std::make_shared<const profile::step_table>(std::move(steps), std::move(places));
 }
 
 /// What a step does, without the times.
