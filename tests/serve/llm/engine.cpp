@@ -304,6 +304,20 @@ TEST_CASE("what throws for one request ends that one") {
              contains("sampler: token: found id 40"));
 }
 
+TEST_CASE("a filter that cannot be cloned leaves nothing behind") {
+  struct single final : token_filter {
+    void allowed(std::span<std::uint64_t> bits) override { bits[0] = 1; }
+    bool accept(std::int32_t) override { return true; }
+    bool finished() const override { return false; }
+    std::shared_ptr<token_filter> clone() const override { throw std::runtime_error("one only"); }
+  };
+  engine e = made();
+  const request r{.id = "r", .prompt = prompt, .params = {.n = 2}, .token_mask = std::make_shared<single>()};
+  CHECK_THROWS_WITH(e.add(r), contains("one only"));
+  CHECK_FALSE(e.has_unfinished());
+  CHECK(one(e, zero({.max_tokens = 3})).tokens == greedy(3));
+}
+
 TEST_CASE("a filter that has finished ends the answer, and each answer has its own") {
   struct counted : token_filter {
     int count = 0;

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/serve/llm/engine.hpp>
 
+#include <cstdlib>
 #include <random>
 
 #include "support/catch.hpp"
@@ -55,9 +56,9 @@ const std::vector<variant> variants{
      true},
 };
 
-void check_bits(const std::string& name, const tk::models::decoder& d, engine_options o) {
+void check_bits(const std::string& name, const tk::models::decoder& d, engine_options o, int count = 24) {
   CAPTURE(name);
-  const std::vector<request> all = requests_of(24, d.config.vocabulary);
+  const std::vector<request> all = requests_of(count, d.config.vocabulary);
   o.block_size = 4, o.max_num_seqs = 1, o.enable_prefix_caching = false;
   tk::cpu_backend::set_num_threads(1);
   tk::test::hearings expected;
@@ -70,7 +71,9 @@ void check_bits(const std::string& name, const tk::models::decoder& d, engine_op
     tk::cpu_backend::set_num_threads(v.threads);
     engine_options other = v.o;
     if (other.block_size == 16) other.block_size = 4;
-    other.max_num_seqs = 16, other.rules = o.rules, other.cache_dtype = o.cache_dtype;
+    other.max_num_seqs = count > 24 ? 64 : 16;
+    other.rules = o.rules, other.packed = o.packed, other.cache_dtype = o.cache_dtype;
+    other.max_model_len = o.max_model_len;
     engine e(d, std::nullopt, tk::cpu, other);
     for (int round = 0; round < v.rounds; ++round) {
       tk::test::hearings found;
@@ -112,4 +115,23 @@ TEST_CASE("packed matrices, and a cache in bfloat16") {
   for (const tk::dtype type : {tk::i8, tk::u4})
     check_bits(std::string(name(type)), d, {.rules = {{.weight_qtype = type, .tile_size = 16, .packed = true}}});
   check_bits("bf16", d, {.cache_dtype = tk::bf16});
+}
+
+// It runs where TOKAMAX_REAL_MODELS names the folder that cmake/real_models.cmake has filled.
+TEST_CASE("200 prompts of SmolLM2 in floats and in few bits", "[.real]") {
+  const char* const folder = std::getenv("TOKAMAX_REAL_MODELS");
+  REQUIRE(folder);
+  const auto file = std::filesystem::path(folder) / "SmolLM2-135M-Instruct.Q4_1.gguf";
+  const auto rules = [](tk::dtype type) {
+    return std::vector<tk::quant::rule>{
+        {.weight_qtype = type, .tile_size = 32, .packed = true, .scale_dtype = tk::f16}};
+  };
+  tk::models::pretrained codes = tk::models::from_pretrained(file, {.packed = true});
+  check_bits("file", codes.model, {.max_model_len = 48, .packed = codes.packed}, 200);
+  const tk::models::decoder floats = tk::models::from_pretrained(file).model;
+  check_bits("f32", floats, {.max_model_len = 48}, 200);
+  check_bits("int8", floats, {.max_model_len = 48, .rules = rules(tk::i8)}, 200);
+  check_bits("int4", floats, {.max_model_len = 48, .rules = rules(tk::u4)}, 200);
+  const tk::models::decoder half = tk::models::from_pretrained(file, {.dtype = tk::bf16}).model;
+  check_bits("bf16", half, {.max_model_len = 48, .cache_dtype = tk::bf16}, 200);
 }

@@ -26,11 +26,12 @@ struct live_request {
 /// An answer. Its text in the scheduler has the prompt and what was said.
 class answer {
  public:
-  answer(std::shared_ptr<live_request> of, int index, sequence& text, const std::optional<text::tokenizer>& words)
+  answer(std::shared_ptr<live_request> of, int index, sequence& text, const std::optional<text::tokenizer>& words,
+         std::shared_ptr<token_filter> filter)
       : of_(std::move(of)),
         index_(index),
         text_(&text),
-        filter_(index == 0 || !of_->asked.token_mask ? of_->asked.token_mask : of_->asked.token_mask->clone()),
+        filter_(std::move(filter)),
         sampler_(of_->asked.params, of_->ends, of_->bad, of_->seed, index, of_->asked.sampler, filter_),
         stops_(of_->asked.params.stop, of_->asked.params.include_stop_str_in_output) {
     if (words) stream_.emplace(*words, of_->asked.params.skip_special_tokens);

@@ -8,6 +8,7 @@
 #include <tokamax/serve/llm/answer.hpp>          // answer
 #include <tokamax/serve/llm/engine_options.hpp>  // engine_options
 #include <tokamax/serve/llm/engine_stats.hpp>    // engine_stats
+#include <tokamax/serve/llm/failure.hpp>         // failure
 #include <tokamax/serve/llm/model_runner.hpp>    // model_runner
 
 namespace tokamax::serve {
@@ -76,6 +77,8 @@ class engine {
     live->arrived = options_.clock();
     live->unfinished = p.n;
     if (!live->asked.sampler) live->asked.sampler = options_.sampler;
+    std::vector<std::shared_ptr<token_filter>> filters{std::move(live->asked.token_mask)};
+    while (std::ssize(filters) < p.n) filters.push_back(filters[0] ? filters[0]->clone() : nullptr);
     std::vector<std::int64_t>& numbers = live_[live->asked.id];
     for (int i = 0; i < p.n; ++i) {
       const bool all = i == 0 && p.prompt_logprobs;  // of each token of the prompt, logits are wanted
@@ -85,7 +88,7 @@ class engine {
                                        .most_at_once = all ? most_logits : 0,
                                        .finds = !all});
       numbers.push_back(text.number);
-      answers_.try_emplace(text.number, live, i, text, words_);
+      answers_.try_emplace(text.number, live, i, text, words_, std::move(filters[static_cast<std::size_t>(i)]));
     }
   }
 
@@ -151,26 +154,6 @@ class engine {
   struct place {
     std::int64_t number;
     bool of_prompt;
-  };
-
-  /// What an exception says.
-  struct failure {
-    std::string what;
-    error_kind kind = error_kind::internal;
-
-    static failure current() {
-      try {
-        throw;
-      } catch (const error& e) {
-        return {e.what(), e.kind};
-      } catch (const std::bad_alloc&) {
-        return {"no memory", error_kind::resource};
-      } catch (const std::exception& e) {
-        return {e.what()};
-      } catch (...) {
-        return {"an exception of an unknown type"};
-      }
-    }
   };
 
   static engine_options joined(engine_options o, models::pretrained& model) {

@@ -104,8 +104,9 @@ class engine_thread {
     listeners.emplace(out.id, std::move(hear));
     try {
       engine_.add(std::move(r));
-    } catch (const std::exception& e) {
-      out.error = e.what();
+    } catch (...) {
+      const failure why = failure::current();
+      out.error = why.what, out.error_kind = why.kind;
       tell(out, listeners);
     }
   }
