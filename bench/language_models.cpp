@@ -1,10 +1,11 @@
 // bench/language_models.cpp: prompts, tokens and memory of a language model in floats and in few bits.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   tokamax_bench_language_models [MODEL.gguf...]
+//   tokamax_bench_language_models [--threads N...] [FORMAT or MODEL.gguf...]
 //
-// Without files it is a random Llama of 0.3 billion parameters in each format. Every case runs in a process of its own, whose peak
-// of memory is compared with the bytes of its weights and its cache; the processes take turns, and the best of each number counts.
+// A format is a random Llama of 0.3 billion parameters: f32, bf16, int8, int4 or nf4; without a name, all run. Every case runs in a
+// process of its own, whose peak of memory is compared with the bytes of its weights and its cache; the processes take turns, and the
+// best of each number counts.
 #include <tokamax/models/from_pretrained.hpp>
 #include <tokamax/models/generator.hpp>
 #include <tokamax/tokamax.hpp>
@@ -13,8 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -73,7 +77,7 @@ struct weights {
 };
 weights weights_of(const variant& v) {
   if (v.file) {
-    models::pretrained p = models::from_pretrained(v.name, {.packed = true});
+    models::pretrained p = models::from_pretrained(v.name, {.dtype = v.floats, .packed = true});
     return {std::move(p.model), std::move(p.packed)};
   }
   models::decoder_config c{
@@ -192,11 +196,25 @@ std::map<std::string, double> measured(const variant& v, int threads) {
 
 int main(int argc, char** argv) {
   using enum tk::packed_format;
-  std::vector<variant> all{
+  const std::vector<variant> formats{
       {"f32"}, {"bf16", tk::bf16}, {"int8", tk::f32, int_8}, {"int4", tk::f32, int_4}, {"nf4", tk::f32, nf4}};
-  if (argc > 1) all.clear();
-  for (int i = 1; i < argc; ++i) all.push_back({.name = argv[i], .file = true});
-  for (const int threads : {1, 2}) {
+  std::vector<variant> all;
+  std::vector<int> counts;
+  int i = 1;
+  if (i < argc && std::string(argv[i]) == "--threads")
+    for (++i; i < argc && std::isdigit(*argv[i]); ++i) counts.push_back(std::atoi(argv[i]));
+  for (; i < argc; ++i) {
+    const auto found = std::ranges::find(formats, argv[i], &variant::name);
+    if (found != formats.end())
+      all.push_back(*found);
+    else  // floats of 16 bits stay so
+      all.push_back({.name = argv[i],
+                     .floats = std::string_view(argv[i]).find("BF16") == std::string_view::npos ? tk::f32 : tk::bf16,
+                     .file = true});
+  }
+  if (all.empty()) all = formats;
+  if (counts.empty()) counts = {1, 2};
+  for (const int threads : counts) {
     std::map<std::string, std::map<std::string, double>> best;
     for (int round = 0; round < 2; ++round)
       for (const variant& v : all)

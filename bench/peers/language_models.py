@@ -3,8 +3,8 @@
     python language_models.py [--impl llama.cpp torch] [--threads 1 2] [--folder DIR] [--ours PROGRAM]
 
 The cases are those of bench/language_models.cpp. llama.cpp runs through llama-cpp-python (LLAMA_CPP_LIB_PATH may name a build of
-its library) on GGUF files that the package gguf writes into the folder; with --ours, tokamax_bench_language_models reads the same
-files before and after it.
+its library) on GGUF files that the package gguf writes into the folder. Each case runs in a process of its own. With --ours,
+tokamax_bench_language_models runs the same cases before and after each peer, and a table of the best of each number is printed.
 """
 # SPDX-License-Identifier: Apache-2.0
 import sys
@@ -13,9 +13,11 @@ if __name__ == "__main__":
     sys.path.pop(0)  # this folder has a tokenize.py, which must not stand for Python's own
 
 import argparse
+import collections
 import importlib.util
 import json
 import pathlib
+import resource
 import subprocess
 import time
 
@@ -97,8 +99,14 @@ class Llama:
         self.c.llama_memory_clear(self.c.llama_get_memory(self.context), True)
 
 
-def measure_llama(path, threads, name):
-    start = time.perf_counter()
+def peak_of_memory():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def measure_llama(path, threads):
+    import llama_cpp  # what it takes is Python's
+
+    name, before, start = str(path), peak_of_memory(), time.perf_counter()
     model = Llama(path, threads)
     model.take_in([(i, 0) for i in range(8)])
     report(f"{name}, {threads} threads, first token after the start", "llama.cpp", time.perf_counter() - start, "s")
@@ -110,6 +118,7 @@ def measure_llama(path, threads, name):
     report(f"{name}, {threads} threads, prompt of 512", "llama.cpp", PROMPT / best_seconds(prompt, 2))
     position = iter(range(PROMPT, PROMPT + ANSWER))
     report(f"{name}, {threads} threads, decode, 1 stream", "llama.cpp", 1 / best_seconds(lambda: model.take_in([(next(position), 0)]), ANSWER))
+    report(f"{name}, {threads} threads, peak of memory", "llama.cpp", peak_of_memory() - before, "MB")
     model.clear()
     position = iter(range(8))
     report(f"{name}, {threads} threads, decode, 16 streams", "llama.cpp",
@@ -138,35 +147,66 @@ def measure_torch(dtype, threads):
             report(f"{dtype}, {threads} threads, decode, {count} stream{'s' if count > 1 else ''}", "torch", count / seconds)
 
 
+def missing_of(impl):
+    needs = {"llama.cpp": ["llama_cpp", "gguf"], "torch": ["torch", "transformers"]}
+    return [package for package in needs[impl] if importlib.util.find_spec(package) is None]
+
+
+def lines_of(command):
+    """Runs a program, whose lines go on, and returns the cases among them."""
+    text = subprocess.run([str(c) for c in command], check=True, stdout=subprocess.PIPE, text=True).stdout
+    print(text, end="", flush=True)
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def print_table(rows):
+    best = collections.defaultdict(dict)
+    for row in rows:
+        pick = max if row["unit"] == "tokens/s" else min
+        of = best[row["case"].replace(".gguf", "").rsplit("/", 1)[-1], row["unit"]]
+        of[row["impl"]] = pick(row["value"], of.get(row["impl"], row["value"]))
+    print("| case | unit | tokamax | peer | tokamax / peer |\n| --- | --- | --- | --- | --- |")
+    for (case, unit), of in sorted(best.items()):
+        peers = [impl for impl in of if impl != "tokamax"]
+        peer = f"{of[peers[0]]:.4g} ({peers[0]})" if peers else ""
+        ratio = f"{of['tokamax'] / of[peers[0]]:.2f}" if peers and "tokamax" in of else ""
+        print(f"| {case} | {unit} | {of.get('tokamax', '')} | {peer} | {ratio} |")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--impl", nargs="+", choices=["llama.cpp", "torch"], default=["llama.cpp", "torch"])
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("language_models"))
-    parser.add_argument("--ours", help="the program that reads the same files in turns")
+    parser.add_argument("--ours", help="the program that runs the same cases in turns")
+    parser.add_argument("--only", help="a file or a dtype that this process measures")
     options = parser.parse_args()
-    needs = {"llama.cpp": ["llama_cpp", "gguf"], "torch": ["torch", "transformers"]}
+    if options.only:
+        measure = measure_llama if options.impl == ["llama.cpp"] else measure_torch
+        for threads in options.threads:
+            measure(options.only, threads)
+        return
+    rows = []
+    ours = [options.ours, "--threads", *options.threads] if options.ours else []
     for impl in options.impl:
-        missing = [package for package in needs[impl] if importlib.util.find_spec(package) is None]
-        if missing:
+        if missing := missing_of(impl):
             print(f"{', '.join(missing)} not installed: {impl} is left out", file=sys.stderr)
             continue
-        if impl == "torch":
-            for dtype in ("f32", "bf16"):
-                for threads in options.threads:
-                    measure_torch(dtype, threads)
-            continue
         options.folder.mkdir(parents=True, exist_ok=True)
-        for name in ("BF16", "Q8_0", "Q4_0"):
-            path = options.folder / f"{name}.gguf"
-            if not path.exists():
-                write_gguf(path, name)
+        for name in ("BF16", "Q8_0", "Q4_0") if impl == "llama.cpp" else ("f32", "bf16"):
+            case = name
+            if impl == "llama.cpp":
+                case = options.folder / f"{name}.gguf"
+                if not case.exists():
+                    write_gguf(case, name)
             for turn in range(2):
-                if options.ours:
-                    subprocess.run([options.ours, path], check=True)
-                if turn == 0:
-                    for threads in options.threads:
-                        measure_llama(path, threads, str(path))
+                if ours:
+                    rows += lines_of([*ours, case])
+                for threads in options.threads if turn == 0 else []:
+                    rows += lines_of([sys.executable, __file__, "--impl", impl, "--threads", threads, "--only", case])
+    if ours:
+        rows += lines_of([*ours, "int8", "int4", "nf4"])
+        print_table(rows)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,40 @@ TEST_CASE("every dtype survives") {
   CHECK_THROWS_WITH(file.read("bias"), contains("array bias") && contains("a.safetensors"));
 }
 
+TEST_CASE("mapped arrays have the same elements, which stay in the file") {
+  const temporary_folder folder;
+  const auto path = folder.path / "a.safetensors";
+  const std::vector<named_array> arrays{{"flags", tk::array::from<bool>({true, false, true})},
+                                        {"nibbles", tk::array::from<tk::int4>({tk::int4(-8), tk::int4(7)})},
+                                        {"half", tk::array::from<tk::bfloat16>({tk::bfloat16(0.1f)})},
+                                        {"weights", tk::array::from<float>({0.1f, 3e38f, 1}, {3, 1})},
+                                        {"none", tk::array::uninitialized({tk::f32, false, {0, 4}})}};
+  write_safetensors(path, arrays);
+  tk::array kept;
+  {
+    const safetensors_file file(path);
+    for (const named_array& a : arrays) {
+      CAPTURE(a.name);
+      const tk::array found = file.map(a.name);
+      CHECK(same(found, a.value));
+      const bool stays = a.name == "half" || a.name == "weights";
+      CHECK((found.size() > 0 && found.storage()->read_only) == stays);
+    }
+    kept = file.map("weights");
+    CHECK_THROWS_WITH(file.map("others"), contains("array others: found nothing"));
+  }
+  std::filesystem::remove(path);
+  CHECK(same(kept, arrays[3].value));
+  kept.mutable_data<float>()[0] = 5;  // a copy of its own
+  CHECK(kept.values<float>()[0] == 5);
+  // an array that does not lie at a multiple of its elements is read
+  const std::string header = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+  folder.write("odd.safetensors", with_header(header + std::string(header.size() % 2 == 0 ? 1 : 2, ' '), "abcd"));
+  const tk::array odd = safetensors_file(folder.path / "odd.safetensors").map("a");
+  CHECK(!odd.storage()->read_only);
+  CHECK(std::memcmp(odd.bytes(), "abcd", 4) == 0);
+}
+
 TEST_CASE("the bytes are those of the format") {
   const temporary_folder folder;
   const std::string header = R"({"w":{"data_offsets":[0,4],"dtype":"I32","shape":[1]}}  )";

@@ -160,6 +160,19 @@ TEST_CASE("logits are those of transformers, and what is saved is the same model
   }
 }
 
+TEST_CASE("arrays whose dtype and layout files have stay in the files") {
+  const temporary_folder folder;
+  const tiny_model m("gpt2");  // which has its matrices as they are multiplied
+  m.write(folder.path / "m");
+  const models::pretrained p = models::from_pretrained(folder.path / "m");
+  CHECK(tk::buffer_pool::instance().idle_bytes() < 1 << 20);  // what conversions needed is not kept
+  CHECK(p.model.token.table.storage()->read_only);
+  CHECK(p.model.blocks[0].mlp.down.kernel.storage()->read_only);
+  CHECK(!models::from_pretrained(folder.path / "m", {.dtype = tk::bf16}).model.token.table.storage()->read_only);
+  std::filesystem::remove_all(folder.path / "m");
+  CHECK(most_apart(p.model(row_of(m.ids)), m.logits) < 2e-5);
+}
+
 TEST_CASE("what stands beside the weights is copied, and the router's logits give the balance loss of transformers") {
   const temporary_folder folder;
   const tiny_model m("mixtral");

@@ -34,6 +34,8 @@ TEST_CASE("tensors have the shapes of arrays and the values of their blocks") {
   CHECK(halves.dtype() == tk::bf16);
   CHECK(static_cast<float>(halves.values<tk::bfloat16>()[64]) == 1);
   CHECK(file.read("c", tk::f32).item() == 1);
+  CHECK(file.read("a", tk::f32).storage()->read_only);  // it stays in the file
+  CHECK(!file.read("a", tk::bf16).storage()->read_only);
   CHECK(file.read("d", tk::f32).shape() == tk::shape{0, 32});
   CHECK_THROWS_WITH(file.read("e", tk::f32), contains("gguf: tensor e: found nothing") && contains("m.gguf"));
 }

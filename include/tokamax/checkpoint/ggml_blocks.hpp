@@ -32,6 +32,7 @@ struct ggml_format {
   std::int64_t elements, bytes;
   void (*read)(const std::byte* block, float* to);
   ggml_codes codes = {};
+  tokamax::dtype plain = dtype::none;  ///< of elements that lie there as arrays have them
 };
 
 namespace detail {
@@ -129,8 +130,8 @@ constexpr ggml_format coded_format(std::uint32_t number, const char* name, std::
 /// The formats that are read here. The products and sums are those of ggml's reference, in its order.
 /// source  github.com/ggml-org/ggml, src/ggml-quants.c
 inline constexpr ggml_format ggml_formats[] = {
-    {0, "F32", 1, 4, [](const std::byte* b, float* to) { *to = detail::ggml_bits<float>(b); }},
-    {1, "F16", 1, 2, [](const std::byte* b, float* to) { *to = detail::ggml_half(b); }},
+    {0, "F32", 1, 4, [](const std::byte* b, float* to) { *to = detail::ggml_bits<float>(b); }, {}, f32},
+    {1, "F16", 1, 2, [](const std::byte* b, float* to) { *to = detail::ggml_half(b); }, {}, f16},
     detail::coded_format<detail::read_q4_0, 32, 32, false>(2, "Q4_0", 18, 4, true),
     detail::coded_format<detail::read_q4_1, 32, 32, true>(3, "Q4_1", 20, 4, true),
     detail::coded_format<detail::read_q5_0, 32, 32, false>(6, "Q5_0", 22, 8, true),
@@ -139,10 +140,15 @@ inline constexpr ggml_format ggml_formats[] = {
     detail::coded_format<detail::read_q4_k, 256, 32, true>(12, "Q4_K", 144, 4, false),
     detail::coded_format<detail::read_q5_k, 256, 32, true>(13, "Q5_K", 176, 8, false),
     detail::coded_format<detail::read_q6_k, 256, 16, false>(14, "Q6_K", 210, 8, false),
-    {30, "BF16", 1, 2,
+    {30,
+     "BF16",
+     1,
+     2,
      [](const std::byte* b, float* to) {
        *to = static_cast<float>(bfloat16::from_bits(detail::ggml_bits<std::uint16_t>(b)));
-     }},
+     },
+     {},
+     bf16},
 };
 
 /// The format of a number, or null if it is not known.

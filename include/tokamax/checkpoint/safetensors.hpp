@@ -10,6 +10,10 @@
 #include <bit>         // endian
 #include <functional>  // function
 
+#if defined(TOKAMAX_FILES_COMPILED_ONCE)
+  #include <tokamax/core/memory/foreign_memory.hpp>  // map_file
+#endif
+
 namespace tokamax::checkpoint {
 
 static_assert(std::endian::native == std::endian::little, "tokamax: safetensors files are little-endian");
@@ -55,6 +59,9 @@ class safetensors_file final : public array_source {
   const std::map<std::string, std::string>& notes() const { return notes_; }
 
   array read(const std::string& name) const override;
+  /// The same array with its elements in the file, as `map_file` has them; it is read if it lies there otherwise than in memory. The
+  /// file must not change as long as the array is used.
+  array map(const std::string& name) const;
   /// It takes a few MiB of memory for most dtypes.
   std::uint32_t checksum(const std::string& name) const override;
 
@@ -193,6 +200,14 @@ TOKAMAX_FILES_COMPILED_ONCE array safetensors_file::read(const std::string& name
   if (stored.type.dtype == bool_ && std::ranges::any_of(bytes, [](std::byte b) { return b > std::byte{1}; }))
     throw error(error_kind::file, "safetensors: values of " + name, "a byte above 1", "0 and 1", path().string());
   return result;
+}
+TOKAMAX_FILES_COMPILED_ONCE array safetensors_file::map(const std::string& name) const {
+  const stored_array& stored = known(name);
+  const dtype type = stored.type.dtype;
+  const std::uint64_t begin = data_ + stored.begin;
+  const bool differs = is_packed(type) || type == bool_;  // bytes of bool_ are checked
+  if (differs || begin % static_cast<std::uint64_t>(size_of(type)) != 0) return read(name);
+  return map_file(path(), begin, stored.type);
 }
 TOKAMAX_FILES_COMPILED_ONCE void safetensors_file::fail(std::string found, std::string expected) const {
   throw error(error_kind::file, "safetensors", std::move(found), std::move(expected), path().string());

@@ -21,6 +21,8 @@ class safetensors_folder {
   /// Dtypes and shapes by name.
   const std::map<std::string, stored_array>& arrays() const { return arrays_; }
   array read(const std::string& name) const;
+  /// As safetensors_file::map.
+  array map(const std::string& name) const;
 
  private:
   void open(const std::filesystem::path& path);
@@ -77,6 +79,9 @@ TOKAMAX_FILES_COMPILED_ONCE void safetensors_folder::open(const std::filesystem:
 }
 TOKAMAX_FILES_COMPILED_ONCE array safetensors_folder::read(const std::string& name) const {
   return files_.at(file_of_.at(name))->read(name);
+}
+TOKAMAX_FILES_COMPILED_ONCE array safetensors_folder::map(const std::string& name) const {
+  return files_.at(file_of_.at(name))->map(name);
 }
 TOKAMAX_FILES_COMPILED_ONCE void write_safetensors_folder(const std::filesystem::path& path,
                                                           const std::vector<named_array>& arrays,

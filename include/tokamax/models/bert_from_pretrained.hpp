@@ -22,15 +22,11 @@ inline bert_config bert_config_of(const checkpoint::json_record& json) {
   if (json.get<bool>("is_decoder", false)) json.refuse("is_decoder", "true", "false");
   const auto positions = json.get<std::string>("position_embedding_type", "absolute");
   if (positions != "absolute") json.refuse("position_embedding_type", positions, "absolute");
-  return {.vocabulary = json.get<int>("vocab_size"),
-          .context = json.get<int>("max_position_embeddings", 512),
-          .width = json.get<int>("hidden_size"),
-          .layers = json.get<int>("num_hidden_layers"),
-          .heads = json.get<int>("num_attention_heads"),
-          .hidden = json.get<int>("intermediate_size"),
-          .kinds = json.get<int>("type_vocab_size", 2),
-          .epsilon = json.get<double>("layer_norm_eps", 1e-12),
-          .activation = activation_named(json, "hidden_act", "gelu")};
+  auto c = sizes_of<bert_config>(json, 512);
+  c.kinds = json.get<int>("type_vocab_size", 2);
+  c.epsilon = json.get<double>("layer_norm_eps", 1e-12);
+  c.activation = activation_named(json, "hidden_act", "gelu");
+  return c;
 }
 inline std::vector<weight_name> bert_names() {
   using enum weight_form;
@@ -71,9 +67,7 @@ inline pretrained_bert bert_from_pretrained(const std::filesystem::path& path, d
   bert_config c = detail::bert_config_of(json);
   c.pooled = from.shapes.contains("pooler.dense.weight");
   require_possible(c, json.where());
-  if (static_cast<std::size_t>(c.layers) > from.shapes.size())
-    throw error(error_kind::file, "bert: layers", std::to_string(c.layers),
-                "at most the " + std::to_string(from.shapes.size()) + " tensors", json.where());
+  detail::require_layers("bert", c.layers, from, json.where());
   pretrained_bert result{make_bert(c), json, path};
   read_weights(result.model, from, detail::bert_names(), {.layers = c.layers}, {"embeddings.position_ids"}, as);
   return result;

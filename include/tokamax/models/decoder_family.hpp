@@ -24,20 +24,24 @@ struct decoder_family {
 
 namespace detail {
 
+/// The sizes that configs of decoders and of encoders have by the same names.
+template <class Config>
+Config sizes_of(const checkpoint::json_record& json, int context) {
+  Config c;
+  c.vocabulary = json.get<int>("vocab_size"), c.context = json.get<int>("max_position_embeddings", context);
+  c.width = json.get<int>("hidden_size"), c.hidden = json.get<int>("intermediate_size");
+  c.layers = json.get<int>("num_hidden_layers"), c.heads = json.get<int>("num_attention_heads");
+  return c;
+}
+
 /// The fields that most families have, by the same names.
 inline decoder_config common_config(const checkpoint::json_record& json) {
-  const auto size = [&](const char* name) { return json.get<int>(name); };
-  decoder_config c{.vocabulary = size("vocab_size"),
-                   .context = json.get<int>("max_position_embeddings", 2048),
-                   .width = size("hidden_size"),
-                   .layers = size("num_hidden_layers"),
-                   .heads = size("num_attention_heads")};
+  auto c = sizes_of<decoder_config>(json, 2048);
   c.kv_heads = json.get<int>("num_key_value_heads", c.heads);
   if (c.heads < 1) json.refuse("num_attention_heads", std::to_string(c.heads), "1 or more");
   if (!json.has("head_dim") && c.width % c.heads != 0)
     json.refuse("hidden_size", std::to_string(c.width), "a multiple of " + std::to_string(c.heads) + " heads");
   c.head_size = json.get<int>("head_dim", c.width / c.heads);
-  c.hidden = size("intermediate_size");
   c.rotary_size = c.head_size;
   c.tied = json.get<bool>("tie_word_embeddings", false);
   return c;

@@ -72,9 +72,7 @@ inline decoder decoder_for(const checkpoint::json_record& config, const decoder_
                            const tensor_source& from) {
   const decoder_config c = family.config(config);
   require_possible(c, config.where());
-  if (static_cast<std::size_t>(c.layers) > from.shapes.size())
-    throw error(error_kind::file, "decoder: layers", std::to_string(c.layers),
-                "at most the " + std::to_string(from.shapes.size()) + " tensors", config.where());
+  require_layers("decoder", c.layers, from, config.where());
   std::int64_t elements = 0;
   for (const auto& [name, s] : from.shapes) elements += size(s);
   if (std::int64_t{c.experts.router.experts} * c.layers > elements)
@@ -116,7 +114,8 @@ inline pretrained from_gguf(const std::filesystem::path& path, const pretrained_
       file->refuse("rope_freqs.weight", "another shape",
                    "[" + std::to_string(result.model.config.rotary_size / 2) + "]");
     s = {.kind = nn::rope_kind::by_factor};
-    for (const float f : from.read(factors->first, f32).values<float>()) s.factors.push_back(f);
+    const array divisors = from.read(factors->first, f32);
+    s.factors.assign(divisors.values<float>().begin(), divisors.values<float>().end());
     require_possible(result.model.config, path.string());
     ignored.insert(factors->first);
   }

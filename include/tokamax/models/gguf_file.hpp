@@ -3,10 +3,11 @@
 // umbrella: not tokamax.hpp (models that are read from files use it)
 #pragma once
 
-#include <tokamax/checkpoint/ggml_blocks.hpp>  // ggml_format
-#include <tokamax/models/panel_codes.hpp>      // panel_codes
-#include <tokamax/models/tensor_source.hpp>    // tensor_source
-#include <tokamax/text/gguf.hpp>               // gguf_metadata
+#include <tokamax/checkpoint/ggml_blocks.hpp>      // ggml_format
+#include <tokamax/core/memory/foreign_memory.hpp>  // map_file
+#include <tokamax/models/panel_codes.hpp>          // panel_codes
+#include <tokamax/models/tensor_source.hpp>        // tensor_source
+#include <tokamax/text/gguf.hpp>                   // gguf_metadata
 
 namespace tokamax::models {
 
@@ -42,11 +43,15 @@ class gguf_file : public text::gguf_metadata {
 
   const std::map<std::string, tensor>& tensors() const { return tensors_; }
 
-  /// A tensor as f32 or bf16, piece by piece: it takes no more memory than its result.
+  /// A tensor as f32 or bf16. If it has this dtype, its elements stay in the file, which must not change as long as it is used; blocks
+  /// become floats piece by piece, so that they take no more memory than the result.
   array read(const std::string& name, dtype as) const {
     const auto found = tensors_.find(name);
     if (found == tensors_.end()) refuse("tensor " + name, "nothing", "a tensor");
     const tensor& t = found->second;
+    if (const dtype type = t.format->plain;
+        type != dtype::none && t.begin % static_cast<std::uint64_t>(size_of(type)) == 0)
+      return astype(map_file(file().path(), t.begin, {type, false, t.shape}), as);
     array result = array::uninitialized({as, false, t.shape});
     const std::int64_t blocks = result.size() / t.format->elements,
                        at_once = std::max<std::int64_t>(1, (1 << 18) / t.format->bytes);

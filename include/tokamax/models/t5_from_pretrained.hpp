@@ -91,9 +91,7 @@ inline pretrained_t5 t5_from_pretrained(const std::filesystem::path& path, dtype
   const tensor_source from = tensors_of_folder(path);
   const t5_config c = detail::t5_config_of(json);
   require_possible(c, json.where());
-  if (const int layers = detail::t5_counts(c).layers; static_cast<std::size_t>(layers) > from.shapes.size())
-    throw error(error_kind::file, "t5: layers", std::to_string(layers),
-                "at most the " + std::to_string(from.shapes.size()) + " tensors", json.where());
+  detail::require_layers("t5", detail::t5_counts(c).layers, from, json.where());
   pretrained_t5 result{make_t5(c), json, json.get<std::int32_t>("eos_token_id", 1), path};
   // Older files have the embedding of each half again, and that of logits where it is the same.
   std::set<std::string> ignored{"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"};

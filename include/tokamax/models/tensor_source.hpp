@@ -23,12 +23,13 @@ struct tensor_source {
   std::string where;  ///< the file or folder, for messages
 };
 
-/// The tensors of a folder as `transformers` writes it.
+/// The tensors of a folder as `transformers` writes it. Those whose dtype is asked for stay in their files, which must not change as
+/// long as they are used.
 /// errors  as safetensors_folder; a tensor whose dtype is not known
 inline tensor_source tensors_of_folder(const std::filesystem::path& path) {
   const auto folder = std::make_shared<const checkpoint::safetensors_folder>(path);
   tensor_source result{.shapes = {},
-                       .read = [folder](const std::string& name, dtype as) { return astype(folder->read(name), as); },
+                       .read = [folder](const std::string& name, dtype as) { return astype(folder->map(name), as); },
                        .where = path.string()};
   for (const auto& [name, stored] : folder->arrays()) {
     if (!is_floating(stored.type.dtype))
@@ -39,5 +40,14 @@ inline tensor_source tensors_of_folder(const std::filesystem::path& path) {
   }
   return result;
 }
+
+namespace detail {
+/// Throws if a config has more layers than its files have tensors, so that no number of a file alone takes memory.
+inline void require_layers(const char* model, int layers, const tensor_source& from, const std::string& where) {
+  if (static_cast<std::size_t>(layers) <= from.shapes.size()) return;
+  throw error(error_kind::file, std::string(model) + ": layers", std::to_string(layers),
+              "at most the " + std::to_string(from.shapes.size()) + " tensors", where);
+}
+}  // namespace detail
 
 }  // namespace tokamax::models

@@ -255,6 +255,7 @@ inline void read_arrays(const std::map<std::string, array*>& arrays, const tenso
       if (each.count() == n.experts) *p.arrays[i] = concatenate(each, 0), each = {};
     }
   }
+  buffer_pool::instance().trim();  // of what conversions needed
 }
 
 inline std::vector<checkpoint::named_array> named_arrays(const std::map<std::string, array*>& arrays,

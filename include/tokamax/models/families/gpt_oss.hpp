@@ -10,12 +10,10 @@ namespace tokamax::models {
 
 namespace detail {
 inline decoder_config gpt_oss_config(const checkpoint::json_record& json) {
-  decoder_config c = llama_config(json);
-  c.epsilon = json.get<double>("rms_norm_eps", 1e-5);
+  decoder_config c = llama_config(json, 1e-5, 150000);
   c.head_size = c.rotary_size = json.get<int>("head_dim", 64);
   c.qkv_bias = c.out_bias = json.get<bool>("attention_bias", true);
   c.sinks = true;
-  read_rope(json, c, 150000);
   read_windows(json, c, [](int layer) { return layer % 2 == 0; });
   read_experts(json, "num_local_experts", "intermediate_size", c);
   c.experts.router.score = nn::expert_score::softmax_of_chosen;

@@ -9,15 +9,17 @@
 namespace tokamax::models {
 
 namespace detail {
-inline decoder_config llama_config(const checkpoint::json_record& json) {
+/// `epsilon` and `base` of rope are those of files that do not say them.
+inline decoder_config llama_config(const checkpoint::json_record& json, double epsilon, double base = 10000) {
   decoder_config c = common_config(json);
-  c.epsilon = json.get<double>("rms_norm_eps", 1e-6);
+  c.epsilon = json.get<double>("rms_norm_eps", epsilon);
   c.activation = activation_named(json, "hidden_act", "silu");
   c.qkv_bias = c.out_bias = json.get<bool>("attention_bias", false);
   c.mlp_bias = json.get<bool>("mlp_bias", false);
-  read_rope(json, c);
+  read_rope(json, c, base);
   return c;
 }
+inline decoder_config llama_config(const checkpoint::json_record& json) { return llama_config(json, 1e-6); }
 }  // namespace detail
 
 /// source  arXiv:2307.09288, arXiv:2407.21783; transformers, models/llama

@@ -10,9 +10,7 @@ namespace tokamax::models {
 
 namespace detail {
 inline decoder_config llama4_config(const checkpoint::json_record& json) {
-  decoder_config c = llama_config(json);
-  c.epsilon = json.get<double>("rms_norm_eps", 1e-5);
-  read_rope(json, c, 500000);
+  decoder_config c = llama_config(json, 1e-5, 500000);
   c.rope_pairs = true;
   if (json.get<bool>("use_qk_norm", true)) c.qk_norm = query_key_norm::head;
   c.qk_norm_scales = false;

@@ -15,9 +15,8 @@ inline decoder_config mistral_config(const checkpoint::json_record& json) {
   return c;
 }
 inline decoder_config mixtral_config(const checkpoint::json_record& json) {
-  decoder_config c = mistral_config(json);
-  c.epsilon = json.get<double>("rms_norm_eps", 1e-5);
-  read_rope(json, c, 1e6);
+  decoder_config c = llama_config(json, 1e-5, 1e6);
+  read_windows(json, c, [](int) { return true; });
   read_experts(json, "num_local_experts", "intermediate_size", c);
   c.experts.router.normalise = true;
   return c;

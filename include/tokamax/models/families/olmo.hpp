@@ -18,8 +18,7 @@ inline decoder_config olmo_config(const checkpoint::json_record& json) {
   return c;
 }
 inline decoder_config olmo2_config(const checkpoint::json_record& json) {
-  decoder_config c = llama_config(json);
-  c.epsilon = json.get<double>("rms_norm_eps", 1e-5);
+  decoder_config c = llama_config(json, 1e-5);
   c.norm_before = false, c.norm_after = true;
   c.qk_norm = query_key_norm::all;
   return c;
@@ -36,8 +35,7 @@ inline std::vector<weight_name> olmo2_names() {
                      {"model.layers.#.post_feedforward_layernorm.weight", {"blocks[#].after_mlp.scale"}}});
 }
 inline decoder_config olmoe_config(const checkpoint::json_record& json) {
-  decoder_config c = llama_config(json);
-  c.epsilon = json.get<double>("rms_norm_eps", 1e-5);
+  decoder_config c = llama_config(json, 1e-5);
   c.qk_norm = query_key_norm::all;
   c.qkv_clip = json.get<double>("clip_qkv", 0.0);
   read_experts(json, "num_experts", "intermediate_size", c);

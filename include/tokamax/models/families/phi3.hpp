@@ -10,8 +10,7 @@ namespace tokamax::models {
 
 namespace detail {
 inline decoder_config phi3_config(const checkpoint::json_record& json) {
-  decoder_config c = llama_config(json);
-  c.epsilon = json.get<double>("rms_norm_eps", 1e-5);
+  decoder_config c = llama_config(json, 1e-5);
   double part = json.get<double>("partial_rotary_factor", 1.0);
   if (json.has("rope_parameters")) part = json.record("rope_parameters").get<double>("partial_rotary_factor", part);
   if (!(part > 0 && part <= 1)) json.refuse("partial_rotary_factor", std::to_string(part), "0 to 1");
