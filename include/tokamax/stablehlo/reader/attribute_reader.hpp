@@ -4,6 +4,7 @@
 // tested by tests/stablehlo/reader/read_text.cpp
 #pragma once
 
+#include <tokamax/stablehlo/attributes.hpp>          // whole, word
 #include <tokamax/stablehlo/reader/elements.hpp>     // elements_of_bytes
 #include <tokamax/stablehlo/reader/type_reader.hpp>  // type_reader
 
@@ -162,21 +163,21 @@ class attribute_reader : public type_reader {
       expect("[");
       attribute places[2], space;
       space.is = attribute::form::list;
-      for (attribute& p : places) p = whole_number(-1);
+      for (attribute& p : places) p = detail::whole(-1);
       std::vector<std::pair<std::int64_t, std::int64_t>> axes_of_space;
       for (std::int64_t k = 0; !accept("]"); ++k) {
         if (k > 0) expect(",");
         if (is_digit(peek()))
           axes_of_space.emplace_back(whole("an axis"), k);
         else if (const std::string_view letter = word("a letter"); letter == std::string_view(first, 1))
-          places[0] = whole_number(k);
+          places[0] = detail::whole(k);
         else if (letter == std::string_view(second, 1))
-          places[1] = whole_number(k);
+          places[1] = detail::whole(k);
         else if (letter != "?")
           fail("b, f, i, o or the number of an axis");
       }
       std::sort(axes_of_space.begin(), axes_of_space.end());
-      for (const auto& [number_of_axis, place] : axes_of_space) space.items.push_back(whole_number(place));
+      for (const auto& [number_of_axis, place] : axes_of_space) space.items.push_back(detail::whole(place));
       list.add(called + (first + 1), places[0]);
       list.add(called + (second + 1), places[1]);
       list.add(called + "_spatial_dimensions", space);
@@ -187,21 +188,6 @@ class attribute_reader : public type_reader {
     expect("->");
     operand("output", "b_batch_dimension", "f_feature_dimension");
     return record_of(std::move(list));
-  }
-  /// An integer as i64.
-  static attribute whole_number(std::int64_t v) {
-    attribute a;
-    a.is = attribute::form::integer;
-    a.integer = v;
-    a.type = {.is = value_type::form::number, .dtype = i64};
-    return a;
-  }
-  /// An enumerator.
-  static attribute word_attribute(std::string_view text) {
-    attribute a;
-    a.is = attribute::form::word;
-    a.text = text;
-    return a;
   }
   /// What begins with a word.
   void named(attribute& a) {
@@ -249,7 +235,7 @@ class attribute_reader : public type_reader {
       a.is = attribute::form::type;
       a.type = type();
     } else {
-      a = word_attribute(word("an attribute"));
+      a = detail::word(word("an attribute"));
       if (next() == '<') in_brackets();
     }
   }

@@ -56,7 +56,8 @@ class module_reader : operation_reader {
       word("");
       name('@');
       expect("=");
-      value_of_attribute();
+      peek() == '<' ? in_brackets() : void(value_of_attribute());
+      if (comes("{")) dictionary();
     } else {
       fail("a function");
     }

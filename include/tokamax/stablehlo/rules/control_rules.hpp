@@ -21,13 +21,19 @@ inline values called(const rule_call& c, std::string_view which) {
   return c.run.call(*f, c.in, c.lanes);
 }
 
-/// A region as a function of arrays.
+/// A region of a loop as a function of arrays: the first one asks, the second one goes on.
 struct region_function final : tokamax::detail::array_function {
   const rule_call& c;
   int number;
   std::vector<char> complex;
   region_function(const rule_call& call, int k) : c(call), number(k), complex(which_are_complex(call.in)) {}
-  arrays operator()(const arrays& in) override { return flat(run_body(c, number, unflat(in, complex))); }
+  arrays operator()(const arrays& in) override {
+    const values out = run_body(c, number, unflat(in, complex));
+    const std::size_t expected = number == 0 ? 1 : c.in.size();
+    if (out.size() != expected)
+      refuse(c.op, "a body of " + std::to_string(out.size()) + " results", std::to_string(expected));
+    return flat(out);
+  }
 };
 /// Constants as values of the trace that surrounds the call, so that a loop or branch joins it.
 inline array in_this_trace(const array& a) {
@@ -46,10 +52,19 @@ inline values while_value(const rule_call& c) {
 inline values branch_value(const rule_call& c) {
   const int count = static_cast<int>(c.op.regions.size());
   if (count == 0) refuse(c.op, "no regions", "at least one");
+  if (c[0].rank() != 0) refuse(c.op, "an operand of rank " + std::to_string(c[0].rank()), "a scalar");
   std::vector<char> complex;
   for (const value_type& t : c.op.types) complex.push_back(t.complex);
   const array number =
       c[0].dtype() == bool_ ? convert_element_type(logical_not(c[0]), i32) : tokamax::detail::integers_in_i32(c[0], {});
+  const auto branch = [&](int b) {
+    values out = run_body(c, b, {});
+    if (out.size() != c.op.types.size())
+      refuse(c.op, std::to_string(out.size()) + " results of branch " + std::to_string(b),
+             std::to_string(c.op.types.size()));
+    for (std::size_t k = 0; k < out.size(); ++k) evaluator::settle(c.op, c.op.types[k], out[k], false);
+    return out;
+  };
   // An index outside means the last branch.
   const array inside = logical_and(number >= array(0), number < array(count));
   const array chosen = select(inside, number, array(count - 1, {i32, false, {}}));
@@ -59,7 +74,7 @@ inline values branch_value(const rule_call& c) {
         arrays operands{index};
         for (int b = 0; b < count; ++b)
           tokamax::detail::trace_body_of(g, bodies[b], location{},
-                                         [&] { return tokamax::detail::as_tree(flat(run_body(c, b, {}))); });
+                                         [&] { return tokamax::detail::as_tree(flat(branch(b))); });
         const words w = pack(cond_attributes{tokamax::detail::add_bodies(g, bodies, operands)});
         return tokamax::detail::as_tree(bind_all(described<cond_p>(), operands.data(), operands.count(), w, {}));
       },
@@ -73,7 +88,7 @@ inline std::span<const rule_entry> control_rules() {
       {"stablehlo.if", "cond", branch_value},
       {"stablehlo.while", "while_loop", while_value},
       {"stablehlo.map", "its body on all elements",
-       [](const rule_call& c) -> values { return run_on_elements(c, 0, c.in); }},
+       [](const rule_call& c) -> values { return run_on_elements(c, 0, c.in, c.op.types.size()); }},
   };
   return all;
 }

@@ -174,6 +174,68 @@ inline written written_scatter(const write_call& w) {
   return w.to.reshape(scattered_rows(w, w.to.reshape(w[0], s), w[1], w[2], std::move(last)), w.type().shape);
 }
 
+/// The places of boxes, one for each entry of a batch, as one array [batch..., axes].
+inline written joined_starts(const write_call& w, int first, int batch) {
+  std::vector<written> starts;
+  for (std::size_t k = static_cast<std::size_t>(first); k < w.in.size(); ++k) {
+    shape s = w.in[k].type.shape;
+    s.push_back(1);
+    starts.push_back(w.to.reshape(w.in[k], s));
+  }
+  shape all = starts[0].type.shape;
+  all[batch] = static_cast<std::int64_t>(starts.size());
+  return w.to.add("stablehlo.concatenate", starts, with_shape(starts[0].type, all), {{"dimension", whole(batch)}});
+}
+inline axes axes_from(int first, int end) {
+  axes a;
+  for (int i = first; i < end; ++i) a.push_back(i);
+  return a;
+}
+/// A box, or with `batch` one for each entry of the leading axes: a gather whose windows are the boxes.
+inline written written_dynamic_slice(const write_call& w) {
+  const auto o = w.attrs<dynamic_slice_options>();
+  if (o.sizes.rank() == 0) return w[0];
+  if (o.batch == 0) return w.to.add("stablehlo.dynamic_slice", w.in, w.type(), {{"slice_sizes", list_of(o.sizes)}});
+  const int rank = w.type().shape.rank();
+  shape window = w.type().shape;
+  for (int i = 0; i < o.batch; ++i) window[i] = 1;
+  return w.to.add("stablehlo.gather", {w[0], joined_starts(w, 1, o.batch)}, w.type(),
+                  {{"offset_dims", list_of(axes_from(o.batch, rank))},
+                   {"operand_batching_dims", list_of(axes_from(0, o.batch))},
+                   {"start_indices_batching_dims", list_of(axes_from(0, o.batch))},
+                   {"start_index_map", list_of(axes_from(o.batch, rank))},
+                   {"index_vector_dim", whole(o.batch)},
+                   {"slice_sizes", list_of(window)}});
+}
+/// The same for a box that is replaced. A scatter leaves out what does not fit, so places are moved inside before it.
+inline written written_dynamic_update(const write_call& w) {
+  const auto o = w.attrs<dynamic_slice_options>();
+  const shape &all = w[0].type.shape, &box = w[1].type.shape;
+  const int rank = all.rank(), batch = o.batch;
+  if (batch == rank) return w[1];
+  if (batch == 0) return w.to.add("stablehlo.dynamic_update_slice", w.in, w.type());
+  written starts = joined_starts(w, 2, batch);
+  std::vector<element_bits> most;
+  for (int i = batch; i < rank; ++i) most.push_back({static_cast<std::uint64_t>(all[i] - box[i])});
+  value limits;
+  const array_type row{starts.type.dtype, false, {rank - batch}};
+  elements_of_numbers(value_of(row), most, false, limits);
+  const written highest = w.to.broadcast(w.to.elements(limits, row), starts.type.shape, {batch});
+  starts = w.to.add("stablehlo.clamp", {w.to.constant(0, with_shape(starts.type, {})), starts, highest}, starts.type);
+  region last = w.to.scalars({w[0].type, w[0].type}, [](operation_builder&, const std::vector<written>& in) {
+    return std::vector<written>{in[1]};
+  });
+  std::vector<region> regions;
+  regions.push_back(std::move(last));
+  return w.to.add("stablehlo.scatter", {w[0], starts, w[1]}, w.type(),
+                  {{"update_window_dims", list_of(axes_from(batch, rank))},
+                   {"input_batching_dims", list_of(axes_from(0, batch))},
+                   {"scatter_indices_batching_dims", list_of(axes_from(0, batch))},
+                   {"scatter_dims_to_operand_dims", list_of(axes_from(batch, rank))},
+                   {"index_vector_dim", whole(batch)}},
+                  std::move(regions));
+}
+
 /// A comparator by the first operand, in which zeros are equal and NaN is the largest number.
 inline region key_comparator(const write_call& w, bool descending) {
   std::vector<array_type> types;
@@ -271,13 +333,8 @@ inline std::span<const write_entry> movement_write_rules() {
          return w.to.add("stablehlo.concatenate", w.in, w.type(),
                          {{"dimension", whole(w.attrs<concatenate_options>().axis)}});
        }},
-      {"dynamic_slice",
-       [](const write_call& w) {
-         return w.to.add("stablehlo.dynamic_slice", w.in, w.type(),
-                         {{"slice_sizes", list_of(w.attrs<dynamic_slice_options>().sizes)}});
-       }},
-      {"dynamic_update_slice",
-       [](const write_call& w) { return w.to.add("stablehlo.dynamic_update_slice", w.in, w.type()); }},
+      {"dynamic_slice", written_dynamic_slice},
+      {"dynamic_update_slice", written_dynamic_update},
       {"gather", written_gather},
       {"iota", written_iota},
       {"pad", written_pad},
