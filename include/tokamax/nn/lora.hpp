@@ -26,6 +26,12 @@ struct options {
   dtype type = dtype::none;  ///< of the factors; none: f32, or f64 for matrices of f64
 };
 
+/// Dropout of what adapters read, while they are trained. A key serves one step.
+struct dropout {
+  double rate = 0;
+  random::key key;
+};
+
 namespace detail {
 /// A struct of its own, because g++ 12 has no name for a function whose result is spelled by a lambda.
 template <class Model>
@@ -118,6 +124,16 @@ constexpr adapters<Model> init(const Model& model, const Filter& chosen, const o
   return result;
 }
 
+namespace detail {
+/// A copy of `model` whose adapted arrays are nodes of a trace.
+template <class Model, class Adapters, class F>
+constexpr Model applied(const Model& model, const Adapters& adapters, const F& updated, source_line l) {
+  if (!std::is_constant_evaluated() && !trace_of(model, adapters))
+    reject(nullptr, l, "lora::apply: arrays", "data outside of a trace", "a call within jit or grad, or lora::merge");
+  return with_adapters(model, adapters, "lora::apply:", updated, l);
+}
+}  // namespace detail
+
 /// The model with its adapters, for use in a trace: products with an adapted matrix w are x w + scale * (x a) b, also in
 /// gradients, so no program makes an array of the size of w for an adapter, unless it does something else with w. Values are
 /// those of `merge` up to rounding.
@@ -126,10 +142,32 @@ constexpr adapters<Model> init(const Model& model, const Filter& chosen, const o
 ///         another shape than their matrix
 template <class Model, class Adapters>
 constexpr Model apply(const Model& model, const Adapters& adapters, source_line l = source_line::current()) {
-  if (!std::is_constant_evaluated() && !trace_of(model, adapters))
-    reject(nullptr, l, "lora::apply: arrays", "data outside of a trace", "a call within jit or grad, or lora::merge");
   const auto updated = [&](const array& w, const factors& f) { return low_rank_update(w, f.a, f.b, f.scale, l); };
-  return detail::with_adapters(model, adapters, "lora::apply:", updated, l);
+  return detail::applied(model, adapters, updated, l);
+}
+
+/// The same with dropout: products are x w + scale * (d(x) a) b, where d zeroes elements with probability `rate` and divides the others
+/// by 1 - rate. Each matrix draws by a key of its own.
+///
+/// errors  those above, and "lora::apply: dropout" for a rate outside [0, 1]
+/// source  peft.LoraConfig.lora_dropout
+template <class Model, class Adapters>
+constexpr Model apply(const Model& model, const Adapters& adapters, const dropout& drop,
+                      source_line l = source_line::current()) {
+  if (!(drop.rate >= 0 && drop.rate <= 1))
+    reject(nullptr, l, "lora::apply: dropout",
+           drop.rate < 0   ? "below 0"
+           : drop.rate > 1 ? "above 1"
+                           : "nan",
+           "a rate from 0 to 1");
+  int place = 0;
+  const auto updated = [&](const array& w, const factors& f) {
+    const random::key k = random::fold_in(drop.key, ++place);
+    const shape stack = tokamax::detail::stack_of(w);
+    const array keys = stack.rank() == 0 ? array(k) : array(random::split(k, stack));
+    return low_rank_update(w, f.a, f.b, f.scale, drop.rate, keys, l);
+  };
+  return detail::applied(model, adapters, updated, l);
 }
 
 /// The model with w + scale * a b in place of each adapted matrix w.
