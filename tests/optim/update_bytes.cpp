@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/optim/descent/lion.hpp>
 
-#include <tokamax/profile.hpp>
 #include <tokamax/tokamax.hpp>
 
+#include "support/byte_count.hpp"
 #include "support/catch.hpp"
 #include "support/functions.hpp"
 
@@ -22,12 +22,6 @@ leaves leaves_of(dtype t, std::uint32_t seed) {
   for (array& a : list) a.materialize();
   return list;
 }
-
-struct byte_count : profile::observer {
-  double bytes = 0;
-  std::int64_t now() const override { return 0; }
-  void record(profile::event e) override { bytes += e.outer ? 0 : e.bytes; }
-};
 
 template <class State>
 leaves list_of(const State& s) {
@@ -55,7 +49,7 @@ void check(const char* name, const Optimizer& optimizer, dtype t, double bytes) 
   CHECK(test::bit_difference(list_of(s), list_of(eager)).empty());
   std::vector<const std::byte*> places;
   for (const array& a : list_of(s)) places.push_back(a.storage()->data);
-  byte_count count;
+  test::byte_count count;
   {
     const profile::observed_scope scope(&count);
     s = run(std::move(s), gradient);
@@ -94,7 +88,7 @@ template <const auto& Optimizer>
 double bytes_while_compiling() {
   const auto run = jit(known_update<Optimizer>, cpu, while_compiling);
   const matrix p(random::normal(random::key(1), {300, 500})), g(random::normal(random::key(2), {300, 500}));
-  byte_count count;
+  test::byte_count count;
   const profile::observed_scope scope(&count);
   run(p, Optimizer.init(p), g);
   return count.bytes / (300 * 500);

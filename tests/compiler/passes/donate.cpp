@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/compiler/passes/donate.hpp>
 
-#include <tokamax/profile.hpp>
 #include <tokamax/tokamax.hpp>
 
+#include "support/byte_count.hpp"
 #include "support/catch.hpp"
 #include "support/functions.hpp"
 
@@ -291,21 +291,11 @@ TEST_CASE("the backward pass of a loop with updates") {
 }
 
 namespace {
-/// Bytes that the steps of programs move, without those that hold other steps.
-struct byte_count : profile::observer {
-  double bytes = 0;
-  std::int64_t now() const override { return 0; }
-  void record(const std::shared_ptr<const profile::step_table>& program, int step, std::int64_t, std::int64_t,
-              std::shared_ptr<time_mark>, std::shared_ptr<time_mark>) override {
-    const profile::event& e = program->steps[static_cast<std::size_t>(step)];
-    bytes += e.outer ? 0 : e.bytes;
-  }
-};
 template <class F>
 double moved(const F& f, array&& cache, const array& update) {
   const auto jitted = jit(f, cpu, at_run_time);
   array given = jitted(std::move(cache), update);
-  byte_count count;
+  test::byte_count count;
   const profile::observed_scope scope(&count);
   given = jitted(std::move(given), update);
   return count.bytes;
