@@ -135,7 +135,6 @@
 //   optim/transforms/masked.hpp            transforms for some of the parameters, chosen by path or array.
 //   optim/transforms/moments.hpp           averages of gradients and of their squares, which several transforms divide by one another.
 //   optim/transforms/scale.hpp             multiply updates, by a number or by the learning rate of the step, and add weight decay.
-//   optim/wrappers/multi_steps.hpp         gradients averaged over several calls before an update.
 //   random.hpp                             all of random.
 //   runtime/any_device.hpp                 a device that is chosen at run time, as a value.
 //   runtime/captured_values.hpp            finds functions whose captured values have changed since they were traced.
@@ -332,7 +331,6 @@
 #include <tokamax/optim/transforms/masked.hpp>
 #include <tokamax/optim/transforms/moments.hpp>
 #include <tokamax/optim/transforms/scale.hpp>
-#include <tokamax/optim/wrappers/multi_steps.hpp>
 #include <tokamax/random.hpp>
 #include <tokamax/runtime/any_device.hpp>
 #include <tokamax/runtime/captured_values.hpp>

@@ -163,7 +163,8 @@ constexpr Model apply(const Model& model, const Adapters& adapters, const dropou
   int place = 0;
   const auto updated = [&](const array& w, const factors& f) {
     const random::key k = random::fold_in(drop.key, ++place);
-    const shape stack = tokamax::detail::stack_of(w);
+    shape stack;
+    for (int i = 0; i + 2 < w.rank(); ++i) stack.push_back(w.extent(i));
     const array keys = stack.rank() == 0 ? array(k) : array(random::split(k, stack));
     return low_rank_update(w, f.a, f.b, f.scale, drop.rate, keys, l);
   };

@@ -18,12 +18,6 @@ constexpr array low_rank_sum(const array& w, const array& a, const array& b, dou
   const dtype wide = carrying(w.dtype());
   return astype(astype(w, wide) + scale * matmul(astype(a, wide), astype(b, wide)), w.dtype());
 }
-/// The extents of a stack of matrices.
-constexpr shape stack_of(const array& w) {
-  shape s;
-  for (int i = 0; i + 2 < w.rank(); ++i) s.push_back(w.extent(i));
-  return s;
-}
 /// x with some elements zero, and the others larger, as the key of an update says, if it has one: that of the first matrix of a stack.
 constexpr array dropped(const call& update, const array& x) {
   const double rate = update.attrs<low_rank_attributes>().dropout;
@@ -51,8 +45,8 @@ constexpr array product_with_low_rank(const call& c, const call& p, int k) {
         exchanged{yc, xc, yb, xb, d.preferred_element_type, d.algorithm};
     return k ? bind(*p.self, {x, y}, forward, p.where) : bind(*p.self, {y, x}, exchanged, p.where);
   };
-  const array narrow = between(dropped(c, other), of_other, batch_of_other, first, contracted,
-                               batch);  // [stack, free, r] or [stack, r, free]
+  // [stack, free, r] or [stack, r, free]
+  const array narrow = between(dropped(c, other), of_other, batch_of_other, first, contracted, batch);
   const array scaled = astype(narrow * c.attrs<low_rank_attributes>().scale, other.dtype());
   const array wide = between(scaled, {k ? narrow.rank() - 1 : n}, batch, second, inner, batch);
   return between(other, of_other, batch_of_other, w, contracted, batch) + wide;
@@ -71,8 +65,8 @@ inline constexpr op low_rank_update_p{
       if (!fit || b.extent(-1) != w.extent(-1) || b.extent(-2) != a.extent(-1))
         return c.fail("low_rank_update: factors", message(a.type()) << " and " << b.type(),
                       message("[..., in, r] and [..., r, out] for ") << w.type());
-      shape of_keys = detail::stack_of(w);
-      of_keys.push_back(2);
+      shape of_keys = detail::leading(w);  // [stack, in]
+      of_keys[-1] = 2;
       if (c.count > 3 && !(c[3].dtype() == u32 && c[3].shape() == of_keys))
         return c.fail("low_rank_update: keys", c[3].type(), array_type{u32, false, of_keys});
       return {w.dtype(), false, w.shape()};

@@ -1,5 +1,6 @@
 // tokamax/optim/wrappers/multi_steps.hpp: gradients averaged over several calls before an update.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
 #include <tokamax/lax/elementwise/compare.hpp>       // select
