@@ -2,9 +2,9 @@
 // names what it found and what it expected, or gives what JAX gives; each table says which.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/data.hpp>
-#include <tokamax/optim/wrappers/multi_steps.hpp>
 #include <tokamax/ops/ragged_dot.hpp>
 #include <tokamax/ops/ragged_gather.hpp>
+#include <tokamax/optim/wrappers/multi_steps.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <limits>
