@@ -190,6 +190,8 @@
 //   quant.hpp             all of quant.
 //   runtime.hpp           all of runtime.
 //   scipy.hpp             all of scipy.
+//   serve/grammar.hpp     all of serve/grammar: answers that are held to schemas and grammars, for programs that link tokamax::text.
+//   serve/http.hpp        all of serve/http: a server of language models over HTTP, for programs that link tokamax::http.
 //   serve/llm.hpp         all of serve/llm: an engine that answers many requests of a language model at once.
 //   stablehlo.hpp         programs that were exported as StableHLO; link tokamax::stablehlo.
 //   text.hpp              all of text: tokenizers, for programs that link tokamax::text.
