@@ -56,7 +56,7 @@ target_precompile_headers(tokamax_test_precompiled PRIVATE tests/support/catch.h
 foreach(folder IN LISTS folders)
   add_executable(tokamax_test_${folder} ${sources_of_${folder}})
   target_link_libraries(tokamax_test_${folder} PRIVATE tokamax_test_main)
-  if(folder MATCHES "^(base|text)$")  # these tests see what they include and no more: their own names may be names of tokamax
+  if(folder MATCHES "^(base|serve|text)$")  # these tests see what they include and no more: their own names may be names of tokamax
     target_precompile_headers(tokamax_test_${folder} PRIVATE tests/support/catch.hpp)
   else()
     target_precompile_headers(tokamax_test_${folder} REUSE_FROM tokamax_test_precompiled)

@@ -1,11 +1,12 @@
 // examples/tokamax_serve.cpp: serves a language model or an encoder over HTTP, as clients of OpenAI expect it.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/tokamax.hpp>
+
 #include <tokamax/models/bert_from_pretrained.hpp>
 #include <tokamax/models/from_pretrained.hpp>
 #include <tokamax/models/sentence_encoder.hpp>
 #include <tokamax/serve/http.hpp>
 #include <tokamax/text.hpp>
-#include <tokamax/tokamax.hpp>
 
 #include <fmt/core.h>
 

@@ -11,9 +11,9 @@
 
 namespace tokamax::test {
 
-using json = nlohmann::ordered_json;
+using schema_json = nlohmann::ordered_json;
 
-inline bool is_type(const json& v, const std::string& type) {
+inline bool is_type(const schema_json& v, const std::string& type) {
   if (type == "integer")
     return v.is_number_integer() || (v.is_number() && v.get<double>() == std::floor(v.get<double>()));
   return type == (v.is_null()      ? "null"
@@ -24,14 +24,14 @@ inline bool is_type(const json& v, const std::string& type) {
                                    : "object");
 }
 
-inline bool validates(const json& v, const json& s, const json& root);
+inline bool validates(const schema_json& v, const schema_json& s, const schema_json& root);
 
-inline bool object_validates(const json& v, const json& s, const json& root) {
+inline bool object_validates(const schema_json& v, const schema_json& s, const schema_json& root) {
   const std::size_t size = v.size();
   if (size < s.value("minProperties", 0u) || size > s.value("maxProperties", 1000000u)) return false;
-  for (const json& name : s.value("required", json::array()))
+  for (const schema_json& name : s.value("required", schema_json::array()))
     if (!v.contains(name.get<std::string>())) return false;
-  const json properties = s.value("properties", json::object());
+  const schema_json properties = s.value("properties", schema_json::object());
   for (const auto& [name, one] : v.items()) {
     if (properties.contains(name) && !validates(one, properties[name], root)) return false;
     if (!properties.contains(name) && s.contains("additionalProperties") &&
@@ -40,9 +40,9 @@ inline bool object_validates(const json& v, const json& s, const json& root) {
   }
   return true;
 }
-inline bool array_validates(const json& v, const json& s, const json& root) {
+inline bool array_validates(const schema_json& v, const schema_json& s, const schema_json& root) {
   if (v.size() < s.value("minItems", 0u) || v.size() > s.value("maxItems", 1000000u)) return false;
-  const json prefix = s.value("prefixItems", json::array());
+  const schema_json prefix = s.value("prefixItems", schema_json::array());
   for (std::size_t i = 0; i < v.size(); ++i) {
     if (i < prefix.size() ? !validates(v[i], prefix[i], root)
                           : s.contains("items") && !validates(v[i], s["items"], root))
@@ -50,7 +50,7 @@ inline bool array_validates(const json& v, const json& s, const json& root) {
   }
   return true;
 }
-inline bool string_validates(const std::string& v, const json& s) {
+inline bool string_validates(const std::string& v, const schema_json& s) {
   std::size_t codes = 0;
   text::for_each_code(v, [&](char32_t, std::size_t) { ++codes; });
   if (codes < s.value("minLength", 0u) || codes > s.value("maxLength", 1000000u)) return false;
@@ -61,25 +61,27 @@ inline bool string_validates(const std::string& v, const json& s) {
   };
   return !s.contains("pattern") || std::regex_search(wide(v), std::wregex(wide(s["pattern"].get<std::string>())));
 }
-inline bool number_validates(double v, const json& s) {
+inline bool number_validates(double v, const schema_json& s) {
   return !(s.contains("minimum") && v < s["minimum"]) && !(s.contains("maximum") && v > s["maximum"]) &&
          !(s.contains("exclusiveMinimum") && v <= s["exclusiveMinimum"]) &&
          !(s.contains("exclusiveMaximum") && v >= s["exclusiveMaximum"]);
 }
 
-inline bool validates(const json& v, const json& s, const json& root) {
+inline bool validates(const schema_json& v, const schema_json& s, const schema_json& root) {
   if (s.is_boolean()) return s.get<bool>();
   if (s.contains("$ref") && !validates(v, serve::schema::at_reference(root, s["$ref"].get<std::string>(), ""), root))
     return false;
   if (s.contains("type")) {
-    const json types = s["type"].is_array() ? s["type"] : json::array({s["type"]});
-    if (std::none_of(types.begin(), types.end(), [&](const json& t) { return is_type(v, t.get<std::string>()); }))
+    const schema_json types = s["type"].is_array() ? s["type"] : schema_json::array({s["type"]});
+    if (std::none_of(types.begin(), types.end(),
+                     [&](const schema_json& t) { return is_type(v, t.get<std::string>()); }))
       return false;
   }
   if (s.contains("const") && v != s["const"]) return false;
   if (s.contains("enum") && std::find(s["enum"].begin(), s["enum"].end(), v) == s["enum"].end()) return false;
   const auto count = [&](const char* name) {
-    return std::count_if(s[name].begin(), s[name].end(), [&](const json& one) { return validates(v, one, root); });
+    return std::count_if(s[name].begin(), s[name].end(),
+                         [&](const schema_json& one) { return validates(v, one, root); });
   };
   if (s.contains("allOf") && count("allOf") != std::ssize(s["allOf"])) return false;
   if (s.contains("anyOf") && count("anyOf") == 0) return false;

@@ -123,11 +123,11 @@ TEST_CASE("A schema has the texts that validate") {
   for (const schema_row& row : rows) {
     INFO(row.schema);
     serve::byte_states states{serve::byte_program(serve::json_schema_grammar(row.schema))};
-    const test::json schema = test::json::parse(row.schema);
+    const test::schema_json schema = test::schema_json::parse(row.schema);
     for (const std::string& text : row.yes) {
       INFO(text);
       CHECK(has_text(states, text));
-      CHECK(test::validates(test::json::parse(text), schema, schema));
+      CHECK(test::validates(test::schema_json::parse(text), schema, schema));
     }
     for (const std::string& text : row.no) {
       INFO(text);
@@ -142,7 +142,7 @@ TEST_CASE("Random texts of the masks validate") {
   int done = 0, walks = 0;
   for (const schema_row& row : rows) {
     INFO(row.schema);
-    const test::json schema = test::json::parse(row.schema);
+    const test::schema_json schema = test::schema_json::parse(row.schema);
     const auto masks =
         std::make_shared<serve::token_masks>(serve::byte_program(serve::json_schema_grammar(row.schema)), v);
     for (int i = 0; i < 20; ++i, ++walks) {
@@ -150,7 +150,7 @@ TEST_CASE("Random texts of the masks validate") {
       if (!text) continue;
       ++done;
       INFO(*text);
-      const test::json value = test::json::parse(*text, nullptr, false);
+      const test::schema_json value = test::schema_json::parse(*text, nullptr, false);
       REQUIRE_FALSE(value.is_discarded());
       CHECK(test::validates(value, schema, schema));
     }

@@ -54,7 +54,7 @@ ordered_json answer(serve::llm_api& api, const std::string& path, const std::str
 }  // namespace
 
 TEST_CASE("A model behind the API") {
-  const test::temporary_folder own;
+  const temporary_folder own;
   const auto folder = own.path / "tiny";
   write_model(folder);
   const auto words = text::tokenizer::from_file(folder / "tokenizer.json");
