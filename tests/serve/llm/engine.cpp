@@ -181,6 +181,16 @@ TEST_CASE("log-probabilities of answers and prompts are those of the logits") {
   for (std::size_t i = 1; i < prompt.size(); ++i) check(h.prompt_logprobs[i - 1], prompt[i], 2);
   for (std::size_t i = 0; i < 4; ++i) check(h.logprobs[i], h.tokens[i], 3);
   CHECK(h.outputs[0].prompt_logprobs.size() == prompt.size() - 1);
+  // an answer that gave way says them once, and finds its blocks again
+  engine small = made({.cache_blocks = 5, .max_model_len = 20});
+  const sampling_params p = zero({.ignore_eos = true, .max_tokens = 12, .logprobs = 3, .prompt_logprobs = 2});
+  const hearings both = run(small, {{"a", prompt, p}, {"b", prompt, p}});
+  CHECK(small.stats().preemptions > 0);
+  for (const char* id : {"a", "b"}) {
+    const heard& found = both.at({id, 0});
+    CHECK(found.prompt_logprobs.size() == prompt.size() - 1);
+    CHECK(found.numbers() == one(e, p).numbers());
+  }
   const heard single = one(e, zero({.max_tokens = 1, .prompt_logprobs = 0}), {7});
   CHECK(single.prompt_logprobs.empty());
 }

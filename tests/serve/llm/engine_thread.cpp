@@ -86,8 +86,7 @@ TEST_CASE("an abort ends an answer within a step, and a listener that throws end
     if (out.usage.completion_tokens == 2 && out.finish == finish_reason::none) e.abort("a");  // also by a listener
     hear(out);
   });
-  int heard = 0;
-  e.submit(asked("b", 2, 28), [&, hear = thrown.listener()](const request_output& out) {
+  e.submit(asked("b", 2, 28), [hear = thrown.listener(), heard = 0](const request_output& out) mutable {
     hear(out);
     if (++heard == 3) throw 1;
   });

@@ -40,7 +40,7 @@ class answer {
 
   live_request& of() const { return *of_; }
   sequence& text() const { return *text_; }
-  bool wants_prompt_logprobs() const { return index_ == 0 && of_->asked.params.prompt_logprobs.has_value(); }
+  bool wants_prompt_logprobs() const { return index_ == 0 && of_->asked.params.prompt_logprobs && said().empty(); }
   /// The prompt's tokens whose log-probabilities are known, beside the first.
   std::int64_t known_of_prompt() const { return std::ssize(of_prompt_); }
   /// Those of the next one, by the logits before it.
@@ -71,7 +71,10 @@ class answer {
     request_output out = fresh();
     out.token_ids.push_back(id);
     if (p.logprobs) out.logprobs.push_back(logprobs_of(logits, id, *p.logprobs));
-    if (count == 1) out.prompt_logprobs = std::move(of_prompt_);
+    if (count == 1) {
+      out.prompt_logprobs = std::move(of_prompt_);
+      text_->most_at_once = 0, text_->finds = true;  // if it is computed again, they are known
+    }
     const bool looks = count >= p.min_tokens;
     if (stream_ && (!ends || p.include_stop_str_in_output)) out.text = stops_.put(stream_->put(id), looks);
     if (ends) {

@@ -113,21 +113,28 @@ class engine_thread {
   void tell(const request_output& out, std::unordered_map<std::string, listener>& listeners) {
     const auto found = listeners.find(out.id);
     if (found == listeners.end()) return;
-    const listener hear = out.request_finished ? std::move(found->second) : found->second;
-    if (out.request_finished) {
-      listeners.erase(found);
+    if (!out.request_finished) {
+      if (!heard(found->second, out)) engine_.abort(out.id);
+      return;
+    }
+    const listener hear = std::move(found->second);
+    listeners.erase(found);
+    {
       const std::scoped_lock lock(mutex_);
-      ids_.erase(out.id);
+      ids_.erase(out.id);  // the listener may use the name again
     }
-    try {
-      hear(out);
-    } catch (...) {
-      if (!out.request_finished) engine_.abort(out.id);
-    }
-    if (!out.request_finished) return;
+    heard(hear, out);
     const std::scoped_lock lock(mutex_);
     --unheard_;
     idle_.notify_all();
+  }
+  static bool heard(const listener& hear, const request_output& out) {
+    try {
+      hear(out);
+      return true;
+    } catch (...) {
+      return false;
+    }
   }
 
   engine engine_;
