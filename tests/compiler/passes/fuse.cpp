@@ -104,7 +104,7 @@ TEST_CASE("loops of one shape that read the same array are one") {
        {2, 0, 3},
        [](const arrays& x) -> arrays {
          const array count = slice(x[0], {0, 0}, {1, 1}) + 1.0f;
-         return {x[0] * 0.9f + x[1], x[1] - everywhere(count) * sign(x[0] + x[1]), count};
+         return {x[0] * 0.9f + x[1], everywhere(count) * sign(x[0] + 0.5f * x[1]), count};
        }},
       {"what is read before the others does not wait",
        {2, 0, 2},

@@ -26,11 +26,12 @@ class donations {
     const plan_operand* const operands = p_.operands.data() + st.operands;
     const plan_buffer* const buffers = p_.buffers.data();
     const int results = st.in_count + st.out_count;
-    for (int r = st.in_count; r < results; ++r)
+    for (int r = st.in_count; r < results; ++r) {
+      const int own = buffers[operands[r].buffer].index;
       for (int k = 0; k < st.in_count; ++k)
-        if (operands[k].buffer >= 0 && buffers[operands[k].buffer].index == buffers[operands[r].buffer].index &&
-            note(st, operands, k, r, by_loop))
+        if (const int b = operands[k].buffer; b >= 0 && buffers[b].index == own && note(st, operands, k, r, by_loop))
           break;
+    }
     for (int r = st.in_count; r < results; ++r) {
       if (buffers[operands[r].buffer].kind != buffer_kind::output) continue;
       bool found = source_of(operands[r].buffer - first_) >= 0;

@@ -34,8 +34,8 @@ struct fusion {
   constexpr explicit fusion(const graph& g)
       : phase(g.nodes.size(), 0), root(g.nodes.size(), -1), order(g.nodes.size(), 0), fusible_(g.operands.size(), 0) {
     find_phases(g);
-    delay_outputs(g);
     sink_producers(g);
+    if (delay_outputs(g)) sink_producers(g);
     unite(g);
     join_readers(g);
     sort();
@@ -84,41 +84,6 @@ struct fusion {
       if (latest > last_) last_ = latest;
     }
   }
-  /// Moves an output that is made of arguments, and that nothing reads, to the phase in which one of them is read again. It may then
-  /// share the loop that does so, if that one makes an output too.
-  constexpr void delay_outputs(const graph& g) {
-    const node* const nodes = g.nodes.data();
-    int* const at = phase.data();
-    vec<int> waiting, last,
-        todo;  // last: for each node, the last phase in which a loop of its shape reads it; -1 if nothing does
-    for (int o : g.outputs)
-      if (at[o] <= first_phase && is_elementwise(nodes[o]) && nodes[o].type.shape.rank() > 0) waiting.push_back(o);
-    if (waiting.empty()) return;
-    last.resize(g.nodes.size(), -1);
-    for (int i = 0; i < g.count(); ++i)
-      for (int k = 0; k < nodes[i].operand_count; ++k) {
-        const int p = g.operand(nodes[i], k);
-        const int read = is_elementwise(nodes[i]) && nodes[p].type.shape == nodes[i].type.shape ? at[i] : 0;
-        if (read > last[p]) last[p] = read;
-      }
-    vec<int> seen(g.nodes.size(), -1);
-    for (int o : waiting) {
-      if (last[o] >= 0) continue;
-      int next = last_ + 1;
-      todo.push_back(o);
-      while (!todo.empty()) {
-        const int i = todo.back();
-        todo.pop_back();
-        if (seen[i] == o) continue;
-        seen[i] = o;
-        if (nodes[i].op)
-          for (int k = 0; k < nodes[i].operand_count; ++k) todo.push_back(g.operand(nodes[i], k));
-        else if (last[i] > first_phase && last[i] < next && nodes[i].type.shape == nodes[o].type.shape)
-          next = last[i];
-      }
-      if (next <= last_) at[o] = next;
-    }
-  }
   /// Moves a producer to the phase of its consumers if they all fuse with it in one later phase. It then has no loop of
   /// its own, and its result is never written to memory, or not read again if it is an output.
   constexpr void sink_producers(const graph& g) {
@@ -143,6 +108,45 @@ struct fusion {
         if (here > high[p]) high[p] = here;
       }
     }
+  }
+  /// Moves an output that is made of arguments, and that nothing reads, to the phase in which one of them is read again. It may then
+  /// share the loop that does so, if that one makes an output too. Returns whether there is one.
+  constexpr bool delay_outputs(const graph& g) {
+    const node* const nodes = g.nodes.data();
+    int* const at = phase.data();
+    vec<int> waiting, todo;
+    vec<int> last;  // of each node: the last phase in which a loop of its shape reads it; -1 if nothing does
+    bool any = false;
+    for (int o : g.outputs)
+      if (at[o] <= first_phase && is_elementwise(nodes[o]) && nodes[o].type.shape.rank() > 0) waiting.push_back(o);
+    if (waiting.empty()) return false;
+    last.resize(g.nodes.size(), -1);
+    for (int i = 0; i < g.count(); ++i)
+      for (int k = 0; k < nodes[i].operand_count; ++k) {
+        const int p = g.operand(nodes[i], k);
+        const int read = is_elementwise(nodes[i]) && nodes[p].type.shape == nodes[i].type.shape ? at[i] : 0;
+        if (read > last[p]) last[p] = read;
+      }
+    vec<int> seen(g.nodes.size(), -1);
+    for (int o : waiting) {
+      if (last[o] >= 0) continue;
+      int next = last_ + 1;
+      todo.push_back(o);
+      while (!todo.empty()) {
+        const int i = todo.back();
+        todo.pop_back();
+        if (seen[i] == o) continue;
+        seen[i] = o;
+        if (nodes[i].op)
+          for (int k = 0; k < nodes[i].operand_count; ++k) todo.push_back(g.operand(nodes[i], k));
+        else if (last[i] > first_phase && last[i] < next && nodes[i].type.shape == nodes[o].type.shape)
+          next = last[i];
+      }
+      if (next > last_) continue;
+      at[o] = next;
+      any = true;
+    }
+    return any;
   }
   /// Joins every node with the producers it fuses with, as sets with a union-find structure.
   constexpr void unite(const graph& g) {
@@ -187,10 +191,10 @@ struct fusion {
       if (first[i] < 0 || !stores[first[i]]) continue;
       for (int e = nodes[i].first_operand, end = e + nodes[i].operand_count; e < end; ++e) {
         const int p = operands[e];
-        if (first[p] == first[i] || is_free(nodes[p])) continue;
+        if (first[p] == first[i] || nodes[p].op == &constant_p) continue;
         const int q = reader[p] - 1;
         reader[p] = i + 1;
-        if (q < 0 || at[q] != at[i]) continue;
+        if (q < 0 || first[q] == first[i] || at[q] != at[i]) continue;
         const int a = find(first, q), b = find(first, i), to = a < b ? a : b, from = a + b - to;
         if (a == b || members[a] + members[b] > most_joined) continue;
         const shape& s = nodes[p].type.shape;
