@@ -33,8 +33,8 @@ int main() {
   // What others saved: files of at most 64 bytes with an index, as save_pretrained writes large models.
   std::vector<checkpoint::named_array> theirs;
   for (std::size_t i = 0; i < 2; ++i) {
-    theirs.push_back({name(i, "weight"), tk::reshape(tk::arange(12.0f) + 100.0f * static_cast<float>(i), {3, 4})});
-    theirs.push_back({name(i, "bias"), tk::arange(3.0f)});
+    theirs.push_back({name(i, "weight"), tk::reshape(tk::arange(12) + 100.0f * static_cast<float>(i), {3, 4})});
+    theirs.push_back({name(i, "bias"), 0.5f * tk::arange(3)});
   }
   for (auto& [unused, value] : theirs) value.materialize();
   checkpoint::write_safetensors_folder(folder / "hub", theirs, 64);
