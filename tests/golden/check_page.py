@@ -4,7 +4,8 @@
   check_page.py PAGE.html [FOLDER_FOR_PICTURES]
 
 It needs the program `chromium`, and no network: the browser resolves no names. A copy of the page gets a script that opens each
-view, times 60 frames of the timeline, and writes what it finds into the document, which Chromium prints.
+view, times 60 frames of the timeline, presses keys, and writes what it finds into the document, which Chromium prints. The pictures
+of every second view are dark.
 """
 import html
 import json
@@ -37,6 +38,33 @@ addEventListener('load', () => {
   search('dot');
   next_found();
   found.chosen = document.getElementById('detail').innerText;
+  const press = key => dispatchEvent.call(document.body, new KeyboardEvent('keydown', {key, bubbles: true}));
+  const expect = (what, holds) => holds || problems.push(what);
+  press('0');
+  expect('0 shows the whole', view.from === 0 && view.to === Math.max(data.length, 10));
+  press('w');
+  expect('w zooms', view.to - view.from < data.length);
+  const from = view.from;
+  press('d');
+  expect('d moves', view.from > from);
+  press('f');
+  expect('f shows the chosen record', view.from < view.chosen.begin && view.to > view.chosen.end);
+  press('m');
+  expect('m measures', view.measured[1] - view.measured[0] === view.chosen.end - view.chosen.begin);
+  press('/');
+  expect('/ searches', document.activeElement.id === 'search');
+  document.activeElement.blur();
+  press('Escape');
+  expect('Escape forgets', !view.measured && !view.chosen);
+  press('4');
+  expect('4 opens the ops', current.name === 'Ops');
+  const order = [...document.querySelectorAll('#ops tbody tr')].map(r => r.cells[4].innerText);
+  document.querySelectorAll('#ops th')[4].click();
+  const sorted = [...document.querySelectorAll('#ops tbody tr')].map(r => Number(r.cells[4].innerText));
+  expect('a click sorts', sorted.every((n, i) => !i || sorted[i - 1] >= n) && sorted.length === order.length);
+  recolour(true);
+  expect('dark', getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)');
+  recolour(DARK);
   open_view(VIEW);
   found.problems = problems;
   if (PRINT) document.body.append(Object.assign(document.createElement('pre'), {id: 'found', textContent: JSON.stringify(found)}));
@@ -56,8 +84,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / "page.html"
 
-        def write(view, show):
-            probe = PROBE.replace("VIEW", json.dumps(view)).replace("PRINT", json.dumps(show))
+        def write(view, show, dark=False):
+            probe = PROBE.replace("VIEW", json.dumps(view)).replace("PRINT", json.dumps(show)).replace("DARK", json.dumps(dark))
             page.write_text(source.replace("<body>", "<body>" + probe, 1), encoding="utf-8")
 
         write("Summary", True)
@@ -71,8 +99,8 @@ def main():
               f"median and {frames[-1]:.1f} at most; chosen: {found['chosen'][:100]}")
         if pictures:
             pictures.mkdir(exist_ok=True)
-            for view in found["views"]:
-                write(view, False)
+            for i, view in enumerate(found["views"]):
+                write(view, False, dark=i % 2 == 1)
                 chromium(page, f"--screenshot={pictures / view}.png")
         empty = [name for name, v in found["views"].items() if v["text"] == 0]
         foreign = [name for name, v in found["views"].items() if v["foreign"]]

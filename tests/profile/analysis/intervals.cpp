@@ -6,13 +6,13 @@
 
 namespace {
 using namespace tokamax::profile;
-using times = std::vector<interval>;
+using interval_list = std::vector<interval>;
 
 struct union_row {
-  times all, expected;
+  interval_list all, expected;
 };
 struct pair_row {
-  times a, b, both, rest;
+  interval_list a, b, both, rest;
 };
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 }  // namespace

@@ -106,17 +106,21 @@ function draw_row(g, row, y, width) {
     g.strokeRect((c.begin - view.from) * scale, y, Math.max(2, (c.end - c.begin) * scale), row_height - 2);
   }
 }
-// The values of a counter as a line between its least and its greatest.
+// The values of a counter between its least and its greatest. Each holds until the next one, also before and behind the borders.
 function draw_counter(g, c, y, width) {
-  const scale = width / (view.to - view.from), low = Math.min(...c.range), high = Math.max(...c.range, low + 1e-30);
+  const scale = width / (view.to - view.from), low = c.range[0], span = Math.max(c.range[1] - low, 1e-30);
+  const last = {end: c.times};
+  let i = Math.max(0, first_after(last, view.from) - 1), height = null, before = -9;
   g.strokeStyle = css('--mark');
   g.beginPath();
-  let before = -1;
-  for (let i = 0; i < c.times.length; ++i) {
-    const x = (c.times[i] - view.from) * scale;
-    if (x < -width || x > 2 * width || x - before < 0.3) continue;
-    g.lineTo(before = x, y + (row_height - 4) * (1 - (c.values[i] - low) / (high - low)) + 1);
+  for (; i < c.times.length && c.times[i] <= view.to; ++i) {
+    const x = Math.max(-5, (c.times[i] - view.from) * scale);
+    if (x - before < 0.3) continue;
+    if (height !== null) g.lineTo(x, height);
+    height = y + (row_height - 4) * (1 - (c.values[i] - low) / span) + 1;
+    g.lineTo(before = x, height);
   }
+  if (height !== null) g.lineTo(width, height);
   g.stroke();
 }
 // A time with as many digits as tell it from the next tick.
