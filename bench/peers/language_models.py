@@ -79,6 +79,7 @@ class Llama:
         c.llama_backend_init()
         options = c.llama_context_default_params()
         options.n_ctx, options.n_batch, options.n_ubatch, options.n_seq_max = 1024, PROMPT, PROMPT, STREAMS
+        options.kv_unified = True  # else each sequence has a part of the context
         options.n_threads = options.n_threads_batch = threads
         self.model = c.llama_model_load_from_file(str(path).encode(), c.llama_model_default_params())
         self.context = c.llama_init_from_model(self.model, options)
