@@ -16,7 +16,7 @@ TEST_CASE("a = z t z^T, and t is triangular but for blocks of two rows") {
       const auto [form, z] = linalg::schur(a);
       const double bound = t == f64 ? 1e-12 : 1e-5;
       CHECK(apart(matmul(matmul(z, form), linalg::detail::transposed(z)), a) < bound);
-      CHECK(skew(z) < bound);
+      if (a.size() > 0) CHECK(skew(z) < bound);
       CHECK(apart(linalg::detail::lower_triangle(form, -2), zeros(s, t)) == 0);
     }
 }
