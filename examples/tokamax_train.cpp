@@ -156,7 +156,7 @@ int run(const settings& s) {
   for (std::int64_t i = first + 1; i <= s.steps && !signal; ++i) {
     if (s.profile && i == std::min(first + 3, s.steps)) recording.emplace();  // caches and memory are warm by then
     const auto next_batch = [&] {
-      const tk::profile::span wait("batch", tk::profile::mark_kind::wait);
+      const tk::profile::span wait("data", tk::profile::mark_kind::wait);
       return reader.next().value;
     };
     const auto value = [&] {
