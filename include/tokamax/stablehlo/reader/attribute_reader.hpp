@@ -9,6 +9,7 @@
 #include <tokamax/stablehlo/reader/type_reader.hpp>  // type_reader
 
 #include <algorithm>      // sort
+#include <array>          // array
 #include <charconv>       // from_chars
 #include <cmath>          // HUGE_VAL
 #include <unordered_map>  // unordered_map
@@ -303,16 +304,23 @@ class attribute_reader : public type_reader {
   /// Elements from `0x...`; a resource has its alignment in front.
   void hex_elements(attribute& a, std::string_view hex, std::size_t begin, std::size_t leave_out) {
     if (!hex.starts_with("0x") || hex.size() % 2) fail_at(begin, "other elements", "an even number of digits after 0x");
-    // Two digits a byte.
+    // Two digits a byte; 16 and more is no digit.
+    static constexpr auto digits = [] {
+      std::array<unsigned char, 256> t{};
+      for (unsigned char& v : t) v = 255;
+      for (unsigned k = 0; k < 10; ++k) t['0' + k] = static_cast<unsigned char>(k);
+      for (unsigned k = 0; k < 6; ++k) t['a' + k] = t['A' + k] = static_cast<unsigned char>(10 + k);
+      return t;
+    }();
+    const auto digit = [&](std::size_t at) -> unsigned { return digits[static_cast<unsigned char>(hex[at])]; };
     std::vector<std::byte> bytes(hex.size() / 2 - 1);
-    const auto digit = [&](char c) -> unsigned {
-      if (is_digit(c)) return static_cast<unsigned>(c - '0');
-      const char low = static_cast<char>(c | 32);
-      if (low >= 'a' && low <= 'f') return static_cast<unsigned>(low - 'a') + 10;
-      fail_at(begin, "\"" + std::string(1, c) + "\"", "digits of bytes");
-    };
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-      bytes[i] = static_cast<std::byte>(digit(hex[2 * i + 2]) << 4 | digit(hex[2 * i + 3]));
+    unsigned all = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      const unsigned high = digit(2 * i + 2), low = digit(2 * i + 3);
+      all |= high | low;
+      bytes[i] = static_cast<std::byte>(high << 4 | low);
+    }
+    if (all > 15) fail_at(begin, "other signs", "digits of bytes");
     const std::span<const std::byte> data = std::span(bytes).subspan(std::min(leave_out, bytes.size()));
     if (std::string wrong = elements_of_bytes(a.type, data, a.elements); !wrong.empty())
       fail_at(begin, wrong, "elements of the type");
