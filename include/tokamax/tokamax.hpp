@@ -124,6 +124,7 @@
 //   ops/softmax.hpp                        softmax, log_softmax and logsumexp, stable for large values.
 //   ops/standardize.hpp                    arrays of mean 0 and variance 1, without parameters.
 //   optim/adaptive/adam.hpp                adam, and adamw with decoupled weight decay.
+//   optim/adaptive/rmsprop.hpp             rmsprop and adagrad, which divide by the root of squares seen so far.
 //   optim/descent/lion.hpp                 steps by the sign of an average gradient.
 //   optim/descent/sgd.hpp                  gradient descent, with momentum if asked for.
 //   optim/schedules/join_schedules.hpp     schedules made of others, or of pieces.
@@ -321,6 +322,7 @@
 #include <tokamax/ops/softmax.hpp>
 #include <tokamax/ops/standardize.hpp>
 #include <tokamax/optim/adaptive/adam.hpp>
+#include <tokamax/optim/adaptive/rmsprop.hpp>
 #include <tokamax/optim/descent/lion.hpp>
 #include <tokamax/optim/descent/sgd.hpp>
 #include <tokamax/optim/schedules/join_schedules.hpp>

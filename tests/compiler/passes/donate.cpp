@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/compiler/passes/donate.hpp>
 
+#include <tokamax/profile/timeline.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/byte_count.hpp"

@@ -1,6 +1,5 @@
 // tokamax/optim/adaptive/rmsprop.hpp: rmsprop and adagrad, which divide by the root of squares seen so far.
 // SPDX-License-Identifier: Apache-2.0
-// umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
 #include <tokamax/optim/descent/sgd.hpp>         // optional_trace
