@@ -19,11 +19,12 @@ std::vector<float> numbers(const array& a) {
 }
 /// i counts from 0 to `end`, and x becomes x (i + 1).
 std::string loop_of(const std::string& before, const std::string& end, const std::string& step) {
-  return "func.func @main(%x: tensor<2xf32>) -> (tensor<i32>, tensor<2xf32>) {\n  %zero = stablehlo.constant dense<0> : tensor<i32>\n" +
-         before +
-         "  %y:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<2xf32>\n  cond {\n" + end +
+  return "func.func @main(%x: tensor<2xf32>) -> (tensor<i32>, tensor<2xf32>) {\n  %zero = stablehlo.constant dense<0> "
+         ": tensor<i32>\n" +
+         before + "  %y:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<2xf32>\n  cond {\n" + end +
          "    %go = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-         "    stablehlo.return %go : tensor<i1>\n  } do {\n    %one = stablehlo.constant dense<" + step +
+         "    stablehlo.return %go : tensor<i1>\n  } do {\n    %one = stablehlo.constant dense<" +
+         step +
          "> : tensor<i32>\n    %next = stablehlo.add %i, %one : tensor<i32>\n"
          "    %f = stablehlo.convert %next : (tensor<i32>) -> tensor<f32>\n"
          "    %w = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<2xf32>\n"
