@@ -118,6 +118,7 @@ TEST_CASE("to_stablehlo: programs of the tests of ops read back as they were wri
       if (!out) continue;
       const fs::path to = fs::path(out) / entry.path().stem();
       std::ofstream(to.string() + ".mlir", std::ios::binary) << text;
+      std::ofstream(to.string() + ".bound") << bound_of(names);
       write_bytes(to.string() + ".in", in);
       write_bytes(to.string() + ".out", expected);
     } catch (const tk::error& e) {

@@ -670,6 +670,7 @@ std::vector<point> special_points() {
     return kernel_call(body, {.out = {{v.type()}}})(v);
   };
   return {
+      {"schur", [](const arrays& v) -> arrays { return {linalg::schur(v[0]).t}; }, {wide({3, 3}, 1)}},
       {"captured", in([captured](const arrays& v) { return v[0] + captured * captured; }), {x}},
       {"callback", in([](const arrays& v) { return pure_callback(sine, {v[0].type()}, {v[0]})[0]; }), {x}},
       {"named callback",
