@@ -257,7 +257,7 @@ inline scatter_rows rows_of_scatter(const rule_call& c, int inputs) {
     if (!gone && (k >= n.offset.rank() || n.offset[k] < 0 || n.offset[k] >= of_updates.rank()))
       refuse(c.op, "update_window_dims that do not fit", "one for each axis of a window");
     n.window.push_back(gone ? 1 : of_updates[static_cast<int>(n.offset[k++])]);
-    if (n.window[i] > operand[i]) refuse(c.op, "updates that are larger than the operand", "windows that fit");
+    if (!gone && n.window[i] > operand[i]) refuse(c.op, "updates that are larger than the operand", "windows that fit");
     s.zero.push_back(0);
     s.cut.push_back(n.rest.contains(i) ? n.window[i] : operand[i]);
     s.covers = s.covers && s.cut[i] == operand[i];

@@ -79,7 +79,7 @@ class operation_builder {
     attribute a;
     a.is = attribute::form::elements;
     a.type = value_of(t);
-    a.elements = v;
+    a.elements = size(t.shape) ? v : value{array::uninitialized({t.dtype, false, t.shape}), {}};
     return add("stablehlo.constant", {}, t, {{"value", std::move(a)}});
   }
   /// One number in every element.
