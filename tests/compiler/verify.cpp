@@ -44,6 +44,9 @@ arrays update(const arrays& x) {  // f32[64,8], f32[2,8], i32[]
   const array z = dynamic_update_slice_in_dim(y, x[1] * sum(y), x[2] + 1, 0);
   return {z, exp(matmul(x[1], transpose(x[1]))), x[1] * 2.0f};
 }
+arrays late(const arrays& x) {  // f32[8,8]
+  return {x[0] * 2.0f, matmul(exp(matmul(x[0], x[0])), x[0])};
+}
 arrays symbols(const arrays& x) {  // f32[n,4], f32[4,4]
   const array h = tanh(matmul(x[0], x[1]));
   return {sum(h, {{0}}), matmul(h, x[1]) + h, transpose(h)};
@@ -104,6 +107,7 @@ const made& valid(const std::string& name) {
     m.emplace("layer", made(layer, {{f32, false, {4, 6}}, {f32, false, {6, 5}}, {f32, false, {4, 5}}}));
     m.emplace("control", made(control, {{f32, false, {3}}, {f32, false, {5, 3}}}));
     m.emplace("update", made(update, {{f32, false, {64, 8}}, {f32, false, {2, 8}}, {i32, false, {}}}));
+    m.emplace("late", made(late, {{f32, false, {8, 8}}}));
     m.emplace("symbols", made(symbols, {n4, {f32, false, {4, 4}}}));
     m.emplace("parts", made(parts, {{f32, false, {40, 64}}, {f32, false, {30, 64}}}));
     m.emplace("turned", made(turned, {{f32, false, {4, 4}}, {f32, false, {4, 4}}}));
@@ -170,7 +174,7 @@ void check(const std::vector<fault>& faults) {
 }  // namespace
 
 TEST_CASE("valid programs pass") {
-  for (const char* name : {"layer", "control", "update", "symbols", "updates", "moments", "turned", "parts"}) {
+  for (const char* name : {"layer", "control", "update", "late", "symbols", "updates", "moments", "turned", "parts"}) {
     INFO(name);
     CHECK(error_of([&] { valid(name).verify(); }) == "none");
   }
@@ -408,8 +412,8 @@ TEST_CASE("faults of memory and order are found") {
        }},
       {"update", "output 2 of program", "the memory of input 9",
        [](made& m) { m.p.buffers[m.p.numbers[m.p.regions[0].outputs + 2]].donor = 9; }},
-      {"update", "result 0 of step 3 (loop 2 of mul %", "reads later",
-       [](made& m) { m.p.buffers[m.p.numbers[m.p.regions[0].outputs + 2]].donor = 1; }},
+      {"late", "(loop 0 of mul %", "reads later",
+       [](made& m) { m.p.buffers[m.p.numbers[m.p.regions[0].outputs]].donor = 0; }},
       {"control", "effect of step 5 (io_callback %", "after that of %",
        [](made& m) { std::swap(m.p.steps[1], m.p.steps[5]); }},
       {"control", "bodies of step 0 (scan %", "found 0 and on", [](made& m) { find(m.p, "scan").region = 0; }},

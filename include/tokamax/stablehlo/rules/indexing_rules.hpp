@@ -184,9 +184,9 @@ inline values gathered(const rule_call& c) {
   const axes order = inverse(places);
   const auto part = [&](const array& x) {
     if (size(s) == 0 || x.size() == 0) {
-      shape of_result;
-      for (std::int64_t k : order) of_result.push_back(s[static_cast<int>(k)]);
-      return zeros(of_result, x.dtype());
+      shape ordered;
+      for (std::int64_t k : order) ordered.push_back(s[static_cast<int>(k)]);
+      return zeros(ordered, x.dtype());
     }
     array table = as_rows(slice(x, zero, cut), n);
     const dtype given = table.dtype();

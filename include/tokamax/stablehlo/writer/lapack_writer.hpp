@@ -152,7 +152,7 @@ std::vector<written> written_eig(const written& x, lapack_writer w, const Descri
   const std::vector<written> r =
       w.call("geev", {x}, {w.like({n}), w.like({n}), w.like({n, n}), w.like({n, n}), w.like({}, i32)},
              {{"compute_left", lapack_writer::letter('N')}, {"compute_right", lapack_writer::letter('V')}});
-  for (const std::size_t vectors : {2, 3}) w.to.last().types[vectors].complex = true;
+  for (const std::size_t vectors : {2u, 3u}) w.to.last().types[vectors].complex = true;
   const written re = w.to.add("stablehlo.real", {r[3]}, r[3].type), im = w.to.add("stablehlo.imag", {r[3]}, r[3].type);
   return described({r[0], r[1], re, im, r[4]}, [](const arrays& in) -> arrays {
     arrays out;
