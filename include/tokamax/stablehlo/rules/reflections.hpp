@@ -4,6 +4,7 @@
 // tested by tests/stablehlo/rules/lapack_calls.cpp
 #pragma once
 
+#include <tokamax/numpy/matmul.hpp>                       // matmul
 #include <tokamax/stablehlo/rules/control_rules.hpp>      // in_this_trace
 #include <tokamax/transforms/control_flow/fori_loop.hpp>  // fori_loop
 
