@@ -24,7 +24,7 @@ elseif(${TARGET} MATCHES "^(orbax|data_files)$")
       list(APPEND libraries ${${name}})
     endif()
   endforeach()
-elseif(TARGET STREQUAL images)
+elseif("${TARGET}" STREQUAL "images")
   set(libraries -ljpeg -lpng)
 endif()
 execute_process(COMMAND ${compile} @${FLAGS} ${root}/tests/fuzz/${TARGET}.cpp -o ${WORK}/${TARGET} ${libraries}
