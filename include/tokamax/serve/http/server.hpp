@@ -16,7 +16,7 @@
 namespace tokamax::serve {
 
 /// Listens from its construction on, and serves while a thread is in `run`. Thousands of streams take no more threads. There is no
-/// TLS: a proxy in front of it has that.
+/// TLS: a proxy in front of it has that. It must outlive the exchanges that its handler is given.
 class http_server {
  public:
   /// errors  tokamax::error of the kind `device` if nobody can listen there

@@ -93,9 +93,12 @@ class engine_thread {
       if (ends)
         for (const auto& [id, hear] : listeners) engine_.abort(id);
       for (const std::string& id : aborts) engine_.abort(id);
-      for (const request_output& out : engine_.step()) tell(out, listeners);
-      const std::scoped_lock lock(mutex_);
-      stats_ = engine_.stats();
+      const std::vector<request_output> outputs = engine_.step();
+      {
+        const std::scoped_lock lock(mutex_);
+        stats_ = engine_.stats();  // first, so that who hears of an end finds it counted
+      }
+      for (const request_output& out : outputs) tell(out, listeners);
     }
     busy_since_ = 0;
   }
