@@ -277,6 +277,7 @@ TEST_CASE("A server drains: what runs ends whole, and nothing else begins") {
   works.close();
   thread.join();  // the last answer was the end
   CHECK(server.connections() == 0);
+  held.clear();
   const serve::server_options nowhere{.address = "203.0.113.1"};
   CHECK_THAT(test::error_of([&] { serve::http_server other(nowhere, echo); }),
              contains("http_server: address") && contains("203.0.113.1:8000"));
