@@ -31,3 +31,14 @@ TEST_CASE("schur refuses what it has no result for, and NaN stays in its matrix"
   CHECK(std::isnan(t.data<float>()[0]));
   CHECK(!std::isnan(t.data<float>()[9]));
 }
+
+TEST_CASE("schur of matrices with special values: NaN of those that are not finite, and of no others") {
+  const function f = [](const arrays& x) -> arrays {
+    const auto [form, z] = linalg::schur(x[0]);
+    const array back = linalg::detail::transposed(z);
+    return {matmul(matmul(z, form), back), matmul(back, z)};
+  };
+  for (const dtype t : {f32, f64})
+    for (const shape& s : {shape{42, 4, 4}, {42, 1, 1}, {2, 3, 2, 2}, {2, 0, 0}, {0, 2, 2}})
+      check_adversarial(f, {hostile(s, 3, t)}, near_in(t));
+}
