@@ -241,8 +241,6 @@ TEST_CASE("Two hundred streams take one thread") {
     for (const auto& to : held) to->put("data: " + std::to_string(round) + "\n\n");
   for (const auto& to : held) to->end();
   for (const auto& c : clients) CHECK_THAT(c->read("0\r\n\r\n"), contains("data: 0") && contains("data: 19"));
-  const std::lock_guard lock(mutex);
-  held.clear();  // an exchange belongs to its server, which ends after it
 }
 
 TEST_CASE("A server drains: what runs ends whole, and nothing else begins") {
@@ -277,10 +275,32 @@ TEST_CASE("A server drains: what runs ends whole, and nothing else begins") {
   works.close();
   thread.join();  // the last answer was the end
   CHECK(server.connections() == 0);
-  held.clear();
   const serve::server_options nowhere{.address = "203.0.113.1"};
   CHECK_THAT(test::error_of([&] { serve::http_server other(nowhere, echo); }),
              contains("http_server: address") && contains("203.0.113.1:8000"));
   CHECK_THAT(test::error_of([&] { serve::http_server other({.address = "moon"}, echo); }),
              contains("http_server: address"));
+}
+
+TEST_CASE("An exchange may outlive its server, and its calls do nothing then") {
+  std::shared_ptr<serve::exchange> held;
+  std::atomic<int> gone = 0;
+  {
+    std::atomic<bool> here = false;
+    running s({}, [&](serve::http_request, std::shared_ptr<serve::exchange> to) {
+      to->when_gone([&gone] { ++gone; });
+      held = std::move(to);
+      here = true;
+    });
+    client c(s);
+    c.send(get);
+    REQUIRE(soon([&] { return here.load(); }));
+  }
+  CHECK(gone == 1);
+  held->begin_events();
+  held->put("data: 1\n\n");
+  held->answer(200, "late");
+  held->end();
+  held->when_gone([&gone] { ++gone; });
+  CHECK(gone == 2);
 }

@@ -10,6 +10,7 @@
 
 #include <utility>  // exchange of Asio's coroutines, which Boost 1.74 does not include
 
+#include <boost/asio/io_context.hpp>         // io_context
 #include <boost/asio/ip/tcp.hpp>             // tcp
 #include <boost/asio/post.hpp>               // post
 #include <boost/asio/steady_timer.hpp>       // steady_timer
@@ -17,6 +18,7 @@
 #include <boost/beast/core/flat_buffer.hpp>  // flat_buffer
 #include <boost/beast/http.hpp>              // request_parser
 
+#include <atomic>    // atomic
 #include <optional>  // optional
 #include <set>       // set
 
@@ -24,8 +26,11 @@ namespace tokamax::serve::detail {
 
 class connection;
 
-/// What the connections of a server share. All of it belongs to the thread of the server.
+/// What the connections of a server share. All but `ended` belongs to the thread of the server. Each connection has a share of it,
+/// because an exchange may outlive the server.
 struct connection_host {
+  boost::asio::io_context io{1};
+  std::atomic<bool> ended = false;  ///< Is the server gone?
   server_options options;
   http_handler handler;
   bool draining = false;
@@ -38,15 +43,15 @@ struct connection_host {
 class connection : public std::enable_shared_from_this<connection> {
  public:
   using code = boost::system::error_code;
-  connection(boost::asio::ip::tcp::socket s, connection_host& host)
-      : socket_(std::move(s)),
-        timer_(socket_.get_executor()),
-        host_(host),
-        buffer_(host.options.most_header + read_size * 2) {}
+  connection(boost::asio::ip::tcp::socket s, std::shared_ptr<connection_host> host)
+      : host_(std::move(host)),
+        socket_(std::move(s)),
+        timer_(host_->io),
+        buffer_(host_->options.most_header + read_size * 2) {}
 
   void start() { read_header(); }
   bool busy() const { return busy_; }
-  auto executor() { return socket_.get_executor(); }
+  connection_host& host() { return *host_; }
   /// Ends the connection at once.
   void close() {
     if (closed_) return;
@@ -56,8 +61,8 @@ class connection : public std::enable_shared_from_this<connection> {
     code ignored;
     socket_.close(ignored);
     if (const auto f = std::exchange(when_gone_, nullptr); f && busy_ && !done_) f();
-    host_.open.erase(shared_from_this());
-    host_.when_closed();
+    host_->open.erase(shared_from_this());
+    host_->when_closed();
   }
 
   // What the exchange of the request `number` asks for, on the thread of the server.
@@ -83,7 +88,7 @@ class connection : public std::enable_shared_from_this<connection> {
     } else {
       unsent_ += bytes;
     }
-    if (unsent_.size() > host_.options.most_unsent) return close();
+    if (unsent_.size() > host_->options.most_unsent) return close();
     write();
   }
   void end(std::uint64_t number) {
@@ -113,9 +118,9 @@ class connection : public std::enable_shared_from_this<connection> {
   // A request, header first, so that a client hears of a body that is too large before it sends it.
   void read_header() {
     parser_.emplace();
-    parser_->header_limit(host_.options.most_header);
-    parser_->body_limit(host_.options.most_body);
-    set_deadline(host_.options.read_time);
+    parser_->header_limit(host_->options.most_header);
+    parser_->body_limit(host_->options.most_body);
+    set_deadline(host_->options.read_time);
     boost::beast::http::async_read_header(socket_, buffer_, *parser_, [self = shared_from_this()](code e, std::size_t) {
       if (e) return self->read_failed(e);
       self->read_body();
@@ -144,9 +149,9 @@ class connection : public std::enable_shared_from_this<connection> {
     };
     if (e == boost::asio::error::operation_aborted) return refuse(408, "the request did not arrive in time");
     if (e == http::error::header_limit || e == http::error::buffer_overflow)
-      return refuse(431, "the header has more than " + std::to_string(host_.options.most_header) + " bytes");
+      return refuse(431, "the header has more than " + std::to_string(host_->options.most_header) + " bytes");
     if (e == http::error::body_limit)
-      return refuse(413, "the body has more than " + std::to_string(host_.options.most_body) + " bytes");
+      return refuse(413, "the body has more than " + std::to_string(host_->options.most_body) + " bytes");
     refuse(400, "no request of HTTP: " + e.message());
   }
   // From here on the exchange of this number may answer, and those before it no longer.
@@ -161,7 +166,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void handle() {
     namespace http = boost::beast::http;
     auto message = parser_->release();
-    begin_answer(message.keep_alive() && !host_.draining);
+    begin_answer(message.keep_alive() && !host_->draining);
     can_chunk_ = message.version() >= 11;
     head_only_ = message.method() == http::verb::head;
     http_request r;
@@ -174,9 +179,9 @@ class connection : public std::enable_shared_from_this<connection> {
     r.body = std::move(message.body());
     watch();
     auto to = exchange_of();
-    if (host_.draining) return to->answer(503, error_body(http_error(503, "the server is shutting down")));
+    if (host_->draining) return to->answer(503, error_body(http_error(503, "the server is shutting down")));
     try {
-      host_.handler(std::move(r), to);
+      host_->handler(std::move(r), to);
     } catch (const std::exception& e) {
       to->answer(500, error_body(http_error(500, e.what())));
     }
@@ -224,7 +229,7 @@ class connection : public std::enable_shared_from_this<connection> {
       return;
     }
     writing_.swap(unsent_);
-    if (busy_) set_deadline(host_.options.write_time);
+    if (busy_) set_deadline(host_->options.write_time);
     boost::asio::async_write(socket_, boost::asio::buffer(writing_), [self = shared_from_this()](code e, std::size_t) {
       if (e) return self->close();
       self->writing_.clear();
@@ -236,8 +241,8 @@ class connection : public std::enable_shared_from_this<connection> {
   void finish() {
     busy_ = false;
     when_gone_ = nullptr;
-    if (keep_alive_ && !host_.draining) {
-      set_deadline(host_.options.read_time);
+    if (keep_alive_ && !host_->draining) {
+      set_deadline(host_->options.read_time);
       if (!watching_) read_header();
       return;
     }
@@ -263,9 +268,9 @@ class connection : public std::enable_shared_from_this<connection> {
   }
   std::shared_ptr<exchange> exchange_of();
 
+  std::shared_ptr<connection_host> host_;  // the first, since the others need it to the end
   boost::asio::ip::tcp::socket socket_;
   boost::asio::steady_timer timer_;
-  connection_host& host_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   std::string unsent_, writing_;
@@ -277,7 +282,7 @@ class connection : public std::enable_shared_from_this<connection> {
   bool watching_ = false, closing_ = false, closed_ = false;
 };
 
-/// Hands calls of any thread to the thread of the server.
+/// Hands calls of any thread to the thread of the server. When that is gone, so is the client.
 class connection_exchange : public exchange {
  public:
   connection_exchange(std::shared_ptr<connection> c, std::uint64_t number) : to_(std::move(c)), number_(number) {}
@@ -299,13 +304,15 @@ class connection_exchange : public exchange {
     post([](connection& c, std::uint64_t n) { c.end(n); });
   }
   void when_gone(std::function<void()> f) override {
+    if (to_->host().ended) return f();
     post([f = std::move(f)](connection& c, std::uint64_t n) { c.when_gone(n, f); });
   }
 
  private:
   template <class F>
   void post(F f) {
-    boost::asio::post(to_->executor(), [c = to_, n = number_, f = std::move(f)] { f(*c, n); });
+    if (to_->host().ended) return;
+    boost::asio::post(to_->host().io, [c = to_, n = number_, f = std::move(f)] { f(*c, n); });
   }
   std::shared_ptr<connection> to_;
   std::uint64_t number_;
