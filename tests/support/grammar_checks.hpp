@@ -7,6 +7,8 @@
 
 #include <random>  // mt19937
 
+#include "support/catch.hpp"
+
 namespace tokamax::test {
 
 /// Does a grammar have a text as a whole?
@@ -19,6 +21,17 @@ inline bool has_text(serve::byte_states& states, std::string_view text) {
 inline bool has_text(const serve::grammar_rules& g, std::string_view text) {
   serve::byte_states states{serve::byte_program(g)};
   return has_text(states, text);
+}
+
+/// Checks texts that a grammar has, and texts that it has not.
+inline void check_texts(const serve::grammar_rules& g, const std::vector<std::string>& yes,
+                        const std::vector<std::string>& no) {
+  serve::byte_states states{serve::byte_program(g)};
+  for (const auto& [texts, expected] : {std::pair(&yes, true), std::pair(&no, false)})
+    for (const std::string& text : *texts) {
+      INFO(text);
+      CHECK(has_text(states, text) == expected);
+    }
 }
 
 /// The bytes as tokens, tokens that JSON is full of, and the end token 0.

@@ -29,15 +29,7 @@ TEST_CASE("Grammars have the texts of their root") {
   };
   for (const auto& row : rows) {
     INFO(row.grammar);
-    serve::byte_states states{serve::byte_program(serve::ebnf_grammar(row.grammar))};
-    for (const std::string& text : row.yes) {
-      INFO(text);
-      CHECK(has_text(states, text));
-    }
-    for (const std::string& text : row.no) {
-      INFO(text);
-      CHECK_FALSE(has_text(states, text));
-    }
+    test::check_texts(serve::ebnf_grammar(row.grammar), row.yes, row.no);
   }
 }
 

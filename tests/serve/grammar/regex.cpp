@@ -37,15 +37,7 @@ TEST_CASE("Regular expressions match whole texts") {
               {"(a|ab)(c|bcd)", {"ac", "abc", "abcd", "abbcd"}, {"a", "abcdc"}}};
   for (const auto& row : rows) {
     INFO(row.regex);
-    serve::byte_states states{serve::byte_program(serve::regex_grammar(row.regex))};
-    for (const std::string& text : row.yes) {
-      INFO(text);
-      CHECK(has_text(states, text));
-    }
-    for (const std::string& text : row.no) {
-      INFO(text);
-      CHECK_FALSE(has_text(states, text));
-    }
+    test::check_texts(serve::regex_grammar(row.regex), row.yes, row.no);
   }
 }
 
