@@ -4,21 +4,21 @@
 // tested by tests/serve/llm/engine.cpp
 #pragma once
 
-#include <tokamax/core/symbolic.hpp>               // symbolic
-#include <tokamax/models/decoder.hpp>              // decoder
-#include <tokamax/quant/weight_only.hpp>           // weight_only
-#include <tokamax/runtime/compiled.hpp>            // compiled
-#include <tokamax/runtime/device_put.hpp>          // device_put
-#include <tokamax/runtime/jit.hpp>                 // jit
-#include <tokamax/serve/llm/engine_options.hpp>    // engine_options
-#include <tokamax/serve/llm/scheduler.hpp>         // step_part
-#include <tokamax/transforms/rewrite/rewrite.hpp>  // rewrite
+#include <tokamax/core/symbolic.hpp>             // symbolic
+#include <tokamax/models/placed_step.hpp>        // placed_step
+#include <tokamax/runtime/compiled.hpp>          // compiled
+#include <tokamax/runtime/device_put.hpp>        // device_put
+#include <tokamax/serve/llm/engine_options.hpp>  // engine_options
+#include <tokamax/serve/llm/scheduler.hpp>       // step_part
 
 namespace tokamax::serve {
 
 /// Takes the tokens of a step in, and gives logits. The program is traced at the first step. How many tokens, texts and logits a step has
 /// are numbers that it is given, and it changes the cache in place.
 class model_runner {
+  using run_function =
+      compiled<models::decoder_step(const array&, const array&, models::decoder_cache&&, const paged_batch&)>;
+
  public:
   /// The blocks of options, whose `cache_blocks` and `max_model_len` are known.
   /// errors  "engine: rules" beside packed matrices
@@ -31,24 +31,16 @@ class model_runner {
     const auto step = [](const models::decoder& m, const array& ids, const array& wanted,
                          const models::decoder_cache& cache,
                          const paged_batch& batch) { return m.step(ids, cache, batch, wanted); };
-    const auto on = [](auto program, auto weights) {
+    const auto made = [](auto program, auto weights) -> run_function {
       return [program, weights](const array& ids, const array& wanted, models::decoder_cache&& cache,
                                 const paged_batch& batch) {
         return program(weights, symbolic(ids), symbolic(wanted, 0, 1), std::move(cache), batch);
       };
     };
     reset();
-    if (!o.packed.empty()) {
-      if (!o.rules.empty()) throw error("engine: rules", "rules beside packed matrices", "one of them");
-      run_ = on(jit(rewrite(step, quant::weight_only{{}, o.packed}), where),
-                device_put(quant::with_packed(model, o.packed), where));
-    } else if (o.rules.empty()) {
-      run_ = on(jit(step, where), device_put(std::move(model), where));
-    } else {
-      const auto small = rewrite(step, quant::weight_only{o.rules});
-      const array one = array::from<std::int32_t>({0});
-      run_ = on(jit(small, where), device_put(small.prepare(model, one, one, cache_, batch_of({})), where));
-    }
+    const array one = array::from<std::int32_t>({0});
+    run_ = models::placed_step(step, std::move(model), where, o.rules, o.packed, "engine: rules", made, one, one,
+                               cache_, batch_of({}));
   }
 
   /// The logits behind `wanted` ones of the tokens of all parts, f32 [wanted, vocabulary] on the host.
@@ -106,7 +98,7 @@ class model_runner {
   std::int64_t rows_, columns_;  // of the tables of blocks
   std::function<models::decoder_cache()> empty_;
   models::decoder_cache cache_;
-  compiled<models::decoder_step(const array&, const array&, models::decoder_cache&&, const paged_batch&)> run_;
+  run_function run_;
 };
 
 }  // namespace tokamax::serve
