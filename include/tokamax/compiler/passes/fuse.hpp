@@ -114,7 +114,7 @@ struct fusion {
   constexpr bool delay_outputs(const graph& g) {
     const node* const nodes = g.nodes.data();
     int* const at = phase.data();
-    vec<int> waiting, todo;
+    vec<int> waiting, pending;
     vec<int> last;  // of each node: the last phase in which a loop of its shape reads it; -1 if nothing does
     bool any = false;
     for (int o : g.outputs)
@@ -131,14 +131,14 @@ struct fusion {
     for (int o : waiting) {
       if (last[o] >= 0) continue;
       int next = last_ + 1;
-      todo.push_back(o);
-      while (!todo.empty()) {
-        const int i = todo.back();
-        todo.pop_back();
+      pending.push_back(o);
+      while (!pending.empty()) {
+        const int i = pending.back();
+        pending.pop_back();
         if (seen[i] == o) continue;
         seen[i] = o;
         if (nodes[i].op)
-          for (int k = 0; k < nodes[i].operand_count; ++k) todo.push_back(g.operand(nodes[i], k));
+          for (int k = 0; k < nodes[i].operand_count; ++k) pending.push_back(g.operand(nodes[i], k));
         else if (last[i] > first_phase && last[i] < next && nodes[i].type.shape == nodes[o].type.shape)
           next = last[i];
       }

@@ -75,10 +75,10 @@ class byte_states {
 
   // Adds the places that are reached from p without a byte: those that read one, and the end of the text.
   void add(std::vector<place>& to, place p) {
-    std::vector<place> todo{p};
-    while (!todo.empty()) {
-      p = todo.back();
-      todo.pop_back();
+    std::vector<place> pending{p};
+    while (!pending.empty()) {
+      p = pending.back();
+      pending.pop_back();
       const byte_node& n = program_[p.node];
       if (!seen_.insert(key(p)).second) continue;
       if (++steps_ > most_steps || seen_.size() > 16 * most_places) refuse();
@@ -87,17 +87,17 @@ class byte_states {
           to.push_back(p);
           break;
         case byte_node::kind::fork:
-          if (n.next != -1) todo.push_back({n.next, p.frame});
-          if (n.other != -1) todo.push_back({n.other, p.frame});
+          if (n.next != -1) pending.push_back({n.next, p.frame});
+          if (n.other != -1) pending.push_back({n.other, p.frame});
           break;
         case byte_node::kind::call:
-          if (const auto f = frame_of(n.next, p.frame)) todo.push_back({n.other, *f});
+          if (const auto f = frame_of(n.next, p.frame)) pending.push_back({n.other, *f});
           break;
         case byte_node::kind::back:
           if (p.frame == no_frame)
             to.push_back(p);
           else
-            todo.push_back({frames_[index(p.frame)].node, frames_[index(p.frame)].below});
+            pending.push_back({frames_[index(p.frame)].node, frames_[index(p.frame)].below});
           break;
       }
     }
