@@ -5,6 +5,7 @@
 #include <tokamax/profile/files/perfetto.hpp>
 #include <tokamax/profile/files/read_xspace.hpp>
 #include <tokamax/profile/files/to_xspace.hpp>
+#include <tokamax/profile/report/memory_text.hpp>
 #include <tokamax/profile/report/page.hpp>
 #include <tokamax/profile/report/to_text.hpp>
 
@@ -54,10 +55,12 @@ void declare_options(CLI::App& app, settings& s) {
   CLI::App* const summary = add("summary", "steps, input, utilization, suggestions and the longest ops");
   CLI::App* const top = add("top", "the ops by their own time, with what bounds them");
   CLI::App* const steps = add("steps", "what steps are spent on");
+  CLI::App* const memory = add("memory", "what lives when the largest programs hold the most");
+  memory->add_option("--lines", s.lines, "the most buffers of a program that are printed")->capture_default_str();
   CLI::App* const diff = add("diff", "compares a recording with a later one");
   diff->add_option("after", s.after, "the later recording")->required();
   for (CLI::App* command : {top, diff}) add_table(command);
-  for (CLI::App* command : {summary, top, steps, diff}) command->add_flag("--json", s.json, "print JSON");
+  for (CLI::App* command : {summary, top, steps, memory, diff}) command->add_flag("--json", s.json, "print JSON");
   CLI::App* const convert = add("convert", "writes a page or a file for another tool");
   convert
       ->add_option(
@@ -92,6 +95,8 @@ int run(const settings& s) {
   } else if (command == "steps") {
     const tk::step_breakdown steps = tk::breakdown_of(from.all);
     print(tk::to_json(steps, from.all.begin), tk::to_text(steps));
+  } else if (command == "memory") {
+    print(tk::memory_json(from.all), tk::memory_text(from.all, s.lines));
   } else if (command == "top") {
     const auto rows = tk::op_table(from.all, from.limits, group_named(s.by));
     print(tk::to_json(rows), tk::to_text(rows, s.lines));

@@ -7,6 +7,8 @@
 //   profile/analysis/device_time.hpp         how long devices worked, and what part of their arithmetic a run used.
 //   profile/analysis/input_verdict.hpp       whether a program waits for its data, and for which stage of them.
 //   profile/analysis/intervals.hpp           sets of times as disjoint intervals.
+//   profile/analysis/memory_over_time.hpp    what programs held, by time, and the programs that held the most.
+//   profile/analysis/memory_peak.hpp         what a program holds while each step runs, and what lives when it holds the most.
 //   profile/analysis/merged.hpp              the recordings of several processes as one.
 //   profile/analysis/nesting.hpp             which records of a track contain which, and the time that is each one's own.
 //   profile/analysis/op_table.hpp            the steps of programs by what they did: times, work and the limit that bounds them.
@@ -29,11 +31,14 @@
 //   profile/files/xplane_builder.hpp         a plane of an XSpace, whose names get their ids when they are first used.
 //   profile/files/xspace.hpp                 the values of an XSpace, the file of a profile that XProf and JAX read and write.
 //   profile/json_string.hpp                  text as a string of JSON.
+//   profile/program_memory.hpp               the buffers of a program and the steps during which it holds them.
 //   profile/recorder.hpp                     the rings of all threads, and the names of what is in them.
 //   profile/recording.hpp                    what a session has recorded, as values.
+//   profile/report/memory_text.hpp           what lives at the peak of a program, as lines of text and as JSON.
 //   profile/report/page.hpp                  a recording as one HTML file that opens without a network.
 //   profile/report/page_base.hpp             the part of the page's script that the views stand on: data, elements, numbers, colours.
 //   profile/report/page_controls.hpp         the part of the page's script that lets a user move in the timeline and search it.
+//   profile/report/page_memory.hpp           the part of the page's script with the memory of programs.
 //   profile/report/page_style.hpp            the style of the page of a recording.
 //   profile/report/page_timeline.hpp         the part of the page's script that draws tracks on a canvas.
 //   profile/report/page_views.hpp            the part of the page's script with the tables and charts beside the timeline.
@@ -51,6 +56,8 @@
 #include <tokamax/profile/analysis/device_time.hpp>
 #include <tokamax/profile/analysis/input_verdict.hpp>
 #include <tokamax/profile/analysis/intervals.hpp>
+#include <tokamax/profile/analysis/memory_over_time.hpp>
+#include <tokamax/profile/analysis/memory_peak.hpp>
 #include <tokamax/profile/analysis/merged.hpp>
 #include <tokamax/profile/analysis/nesting.hpp>
 #include <tokamax/profile/analysis/op_table.hpp>
@@ -73,11 +80,14 @@
 #include <tokamax/profile/files/xplane_builder.hpp>
 #include <tokamax/profile/files/xspace.hpp>
 #include <tokamax/profile/json_string.hpp>
+#include <tokamax/profile/program_memory.hpp>
 #include <tokamax/profile/recorder.hpp>
 #include <tokamax/profile/recording.hpp>
+#include <tokamax/profile/report/memory_text.hpp>
 #include <tokamax/profile/report/page.hpp>
 #include <tokamax/profile/report/page_base.hpp>
 #include <tokamax/profile/report/page_controls.hpp>
+#include <tokamax/profile/report/page_memory.hpp>
 #include <tokamax/profile/report/page_style.hpp>
 #include <tokamax/profile/report/page_timeline.hpp>
 #include <tokamax/profile/report/page_views.hpp>

@@ -13,6 +13,7 @@
 #include <tokamax/transforms/vmap.hpp>
 
 #include "support/check_op.hpp"
+#include "support/random_program.hpp"
 
 using namespace tokamax;
 using namespace tokamax::test;
@@ -35,6 +36,28 @@ TEST_CASE("values and gradients have the same bits with and without remat") {
   const array w = noise({4, 4}, 1), x = noise({3, 4}, 2);
   CHECK(bit_difference({saved(w, x)}, {plain(w, x)}) == "");
   CHECK(bit_difference({grad(saved)(w, x)}, {grad(plain)(w, x)}) == "");
+}
+
+TEST_CASE("what a block has computed is not kept, and is computed again when the backward pass gets there") {
+  const auto arena = [](bool again) {
+    const auto block = [](const array& w, array x) {
+      for (int i = 0; i < 4; ++i) x = tanh(matmul(x, w));
+      return x;
+    };
+    const auto loss = [&](const array& w, array x) {
+      for (int i = 0; i < 6; ++i) x = again ? remat(block)(w, x) : block(w, x);
+      return sum(x);
+    };
+    const array_type w{f32, false, {16, 16}}, x{f32, false, {64, 16}};
+    graph g;
+    lower(g, trace([&](const arrays& a) -> arrays { return {grad(loss)(a[0], a[1])}; }, {w, x}),
+          [](const op& o) { return o.kernels != nullptr; });
+    return planned_program(g).regions[0].arena_bytes;
+  };
+  constexpr std::int64_t value = 64 * 16 * 4, matrix = 16 * 16 * 4;
+  CHECK(arena(false) >= 24 * value);  // the results of all layers
+  CHECK(arena(true) <=
+        (6 + 4 + 4) * value + 24 * matrix);  // of all blocks, of the layers of one, and what they take meanwhile
 }
 
 TEST_CASE("remat composes with scan, vmap, jvp and itself") {

@@ -15,15 +15,16 @@ namespace tokamax::profile {
 
 /// One step of a program that has run.
 struct event {
-  std::string name;                            ///< such as "dot_general f32[512,768] f32[768,3072]"
-  std::int64_t begin = 0, duration = 0;        ///< nanoseconds of the observer's clock
-  double flops = 0;                            ///< operations on numbers, without those of the next field
-  double bfloat16_flops = 0;                   ///< operations of bfloat16 products
-  double bytes = 0;                            ///< read and written, each element counted once
-  bool outer = false;                          ///< contains other events, whose time is counted in its own
-  std::string scope{};                         ///< the part of the program that it belongs to: `blocks[3].attend`
-  std::string device{};                        ///< the name of the device that did it
-  double transcendentals = 0;                  ///< exp, log, tanh and the like, which are not among the flops
+  std::string name;                      ///< such as "dot_general f32[512,768] f32[768,3072]"
+  std::int64_t begin = 0, duration = 0;  ///< nanoseconds of the observer's clock
+  double flops = 0;                      ///< operations on numbers, without those of the next field
+  double bfloat16_flops = 0;             ///< operations of bfloat16 products
+  double bytes = 0;                      ///< read and written, each element counted once
+  bool outer = false;                    ///< contains other events, whose time is counted in its own
+  std::string scope{};                   ///< the part of the program that it belongs to: `blocks[3].attend`
+  std::string device{};                  ///< the name of the device that did it
+  double transcendentals = 0;            ///< exp, log, tanh and the like, which are not among the flops
+  std::int64_t memory = 0;  ///< bytes that the program holds while the step runs; 0 for steps in bodies of ops
   std::shared_ptr<time_mark> from{}, until{};  ///< of a device with a clock of its own, until `settle`
 
   /// Waits until the device has done the work, and takes the times from its clock.

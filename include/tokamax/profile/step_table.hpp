@@ -3,7 +3,8 @@
 // tested by tests/profile/session.cpp
 #pragma once
 
-#include <tokamax/profile/event.hpp>  // event
+#include <tokamax/profile/event.hpp>           // event
+#include <tokamax/profile/program_memory.hpp>  // program_memory
 
 #include <atomic>   // atomic
 #include <cstdint>  // uint32_t
@@ -18,10 +19,11 @@ namespace tokamax::profile {
 struct step_table {
   std::vector<event> steps;                   ///< in their order
   std::vector<std::string> places;            ///< "file.cpp:12" of each, the line that asked for it
+  program_memory memory;                      ///< of a whole program; a body of an op has none
   mutable std::atomic<std::uint32_t> number;  ///< by which records name this table; 0: none yet
 
-  step_table(std::vector<event> all, std::vector<std::string> lines)
-      : steps(std::move(all)), places(std::move(lines)), number(0) {}
+  step_table(std::vector<event> all, std::vector<std::string> lines, program_memory buffers = {})
+      : steps(std::move(all)), places(std::move(lines)), memory(std::move(buffers)), number(0) {}
 };
 
 }  // namespace tokamax::profile

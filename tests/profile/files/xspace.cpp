@@ -1,5 +1,6 @@
 // tests/profile/files/xspace.cpp: recordings as XSpace files and back, and files that are none.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/profile/analysis/memory_over_time.hpp>
 #include <tokamax/profile/analysis/op_table.hpp>
 #include <tokamax/profile/files/file_bytes.hpp>
 #include <tokamax/profile/files/from_xspace.hpp>
@@ -156,6 +157,55 @@ TEST_CASE("a file that is cut off at any byte gives a sentence or a shorter reco
     }
   }
   CHECK(refused > bytes.size() - 10);
+}
+
+TEST_CASE("the memory of programs is in the file") {
+  recording all = example();
+  std::vector<event> steps = all.tables[1]->steps;
+  steps[0].memory = 640;
+  const program_memory m{{{"argument 0", "f32[8,8]", "gpt.cpp:41", buffer_role::argument, 256, 0, 0, 2},
+                          {"dot", "f32[8,8]", "gpt.cpp:42", buffer_role::intermediate, 256, 64, 1, 2},
+                          {"not held", "2 bytes", "", buffer_role::constant, 2, 0, 1, 0}},
+                         320,
+                         3};
+  all.tables[1] = std::make_shared<const step_table>(steps, all.tables[1]->places, m);
+  const recording back = to_recording(read_xspace(to_bytes(to_xspace(all, limits)), ""));
+  check_same(all, back);
+  const auto peaks = memory_peaks(back);
+  REQUIRE(peaks.size() == 1);
+  const program_memory& read = back.tables.at(peaks[0].first)->memory;
+  CHECK(read.arena_bytes == 320);
+  CHECK(read.steps == 3);
+  REQUIRE(read.buffers.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(read.buffers[i].name == m.buffers[i].name);
+    CHECK(read.buffers[i].type == m.buffers[i].type);
+    CHECK(read.buffers[i].place == m.buffers[i].place);
+    CHECK(read.buffers[i].role == m.buffers[i].role);
+    CHECK(read.buffers[i].bytes == m.buffers[i].bytes);
+    CHECK(read.buffers[i].offset == m.buffers[i].offset);
+    CHECK(read.buffers[i].first == m.buffers[i].first);
+    CHECK(read.buffers[i].last == m.buffers[i].last);
+  }
+  CHECK(memory_over_time(back) == memory_over_time(all));
+
+  // Numbers of a stranger's file are kept within their types, and sums that do not fit are refused.
+  xspace strange = to_xspace(all, limits);
+  xplane& plane = strange.planes.back();
+  REQUIRE(plane.name == "/memory:1");
+  const auto set = [&](xevent& e, std::string_view name, std::int64_t value) {
+    for (xstat& s : e.stats)
+      if (plane.stat_names[s.id] == name) s.value = value;
+  };
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  xevent& first = plane.lines[0].events[0];
+  first.offset_ps = most, first.duration_ps = most;
+  set(first, "role", -5), set(first, "bytes", -most);
+  const auto held = memory_peaks(to_recording(strange));
+  REQUIRE(held.size() == 1);
+  CHECK(held[0].second.bytes == 256);
+  for (xevent& e : plane.lines[0].events) set(e, "bytes", most);
+  CHECK_THROWS_WITH(to_recording(strange), contains("a profile: found more than 2^62 bytes of memory"));
 }
 
 TEST_CASE("hostile bytes are refused, and ids that name nothing are passed over") {

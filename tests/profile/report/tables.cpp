@@ -1,5 +1,6 @@
 // tests/profile/report/tables.cpp: the tables of an analysis as text and as JSON.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/profile/report/memory_text.hpp>
 #include <tokamax/profile/report/to_json.hpp>
 #include <tokamax/profile/report/to_text.hpp>
 
@@ -64,4 +65,28 @@ TEST_CASE("tables are JSON") {
   CHECK_THAT(summary_json(all, limits),
              contains(R"("suggestions": [{"rule": "input-bound", "value": 0.2, "threshold": 0.1, )"));
   CHECK_THAT(to_json(compare(all, all, limits)), contains(R"({"verdict": "unknown", "text": ")"));
+}
+
+TEST_CASE("what lives at the peak is a table, the largest first") {
+  const program_memory m{{{"argument 0", "f32[1000]", "", buffer_role::argument, 4000, 0, 0, 4},
+                          {"dot \x1B[2J", "f32[2000]", "gpt.cpp:12", buffer_role::intermediate, 8000, 0, 1, 2}},
+                         8064,
+                         5};
+  CHECK(to_text(m, peak_of(m)) ==
+        "0.012 MB are held at step 1 of 5, 0.004 by arguments, 0.008 by intermediates; 0.000 MB of the arena are "
+        "unused there\n"
+        "          MB  share       steps role          value\n"
+        "    0.008000  66.7%         1-2 intermediate  f32[2000], dot  [2J, gpt.cpp:12\n"
+        "    0.004000  33.3%         0-4 argument      f32[1000], argument 0\n");
+  CHECK(to_text(m, peak_of(m), 1).ends_with("gpt.cpp:12\nand 1 smaller ones\n"));
+  recording all = example();
+  CHECK(memory_text(all) == "no whole program was recorded, so nothing is known of its memory\n");
+  CHECK(memory_json(all) == "[]");
+  all.tables[1] = std::make_shared<const step_table>(all.tables[1]->steps, all.tables[1]->places, m);
+  CHECK(memory_text(all).starts_with("program 1: 0.012 MB are held at step 1 of 5"));
+  CHECK(
+      memory_json(all) ==
+      R"([{"program": 1, "memory": {"steps": 5, "arena_bytes": 8064, "peak_step": 1, "peak_bytes": 12000, "reserved_bytes": 12064, "buffers": [{"name": "dot \u001b[2J", "type": "f32[2000]", "place": "gpt.cpp:12", "role": "intermediate", "bytes": 8000, "offset": 0, "first": 1, "last": 2, "at_peak": true},)"
+      "\n"
+      R"({"name": "argument 0", "type": "f32[1000]", "place": "", "role": "argument", "bytes": 4000, "offset": 0, "first": 0, "last": 4, "at_peak": true}]}}])");
 }

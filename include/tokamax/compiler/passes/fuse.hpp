@@ -51,7 +51,8 @@ struct fusion {
   static constexpr int first_phase = 1;
   static constexpr int most_joined = 64;  // nodes of a group that is joined of several
 
-  /// Gives every node the earliest phase in which it may run.
+  /// Gives every node the earliest phase in which it may run. What is behind a barrier runs after all that was traced before it: the
+  /// backward pass computes a layer again when it gets there, and not as soon as the operands of the layer are known.
   constexpr void find_phases(const graph& g) {
     const node* const nodes = g.nodes.data();
     const int* const operands = g.operands.data();
@@ -80,6 +81,7 @@ struct fusion {
         effect_phase = latest;
         ++next_effect;
       }
+      if (c.op->memory.kind == op_kind::barrier && last_ > latest) latest = last_;
       at[i] = latest;
       if (latest > last_) last_ = latest;
     }

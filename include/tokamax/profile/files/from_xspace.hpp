@@ -73,9 +73,13 @@ class xspace_reader {
     for (const xplane& p : all.planes) read(p);
     if (sum_ > 0x1p62)  // sums of times are 64 bits
       throw error(error_kind::file, "a profile", "events of more than 146 years", "shorter ones");
+    if (bytes_ > 0x1p62) throw error(error_kind::file, "a profile", "more than 2^62 bytes of memory", "less");
     for (auto& [number, steps] : steps_)
       result_.tables[number] = std::make_shared<const step_table>(std::move(steps), std::move(places_[number]));
-    bool first = true;
+    for (auto& [number, memory] : memory_)
+      result_.tables[number] =
+          std::make_shared<const step_table>(std::vector<event>(), std::vector<std::string>(), std::move(memory));
+    bool first = true;  // a stranger's file does not tell when its session began and ended
     for (const track& t : result_.tracks)
       for (const record& r : t.records) {
         begin_ = first ? r.begin : std::min(begin_, r.begin);
@@ -92,6 +96,7 @@ class xspace_reader {
     const named_stats stats(p);
     const bool ours = stats.text(p.stats, "recorded_by") == "tokamax";
     const bool device = p.name.starts_with("/device:");
+    if (ours && p.name.starts_with("/memory:")) return read_memory(p, stats);
     if (ours && !device) {
       result_.begin = stats.integer(p.stats, "begin");
       result_.end = std::max(result_.begin, stats.integer(p.stats, "end"));
@@ -126,6 +131,34 @@ class xspace_reader {
       }
     }
   }
+  /// The memory of a program, whose steps have tables by their tracks.
+  void read_memory(const xplane& p, const named_stats& stats) {
+    constexpr std::int64_t most_steps = std::numeric_limits<int>::max() - 1;
+    // Counts towards the sum, so that no sum of bytes of a file that is read overflows.
+    const auto whole = [&](const std::vector<xstat>& in, std::string_view name) {
+      const std::int64_t v = std::max<std::int64_t>(0, stats.integer(in, name));
+      bytes_ += static_cast<double>(v);
+      return v;
+    };
+    program_memory& m = memory_[++tables_];
+    m.arena_bytes = whole(p.stats, "arena_bytes");
+    m.steps = static_cast<int>(std::clamp<std::int64_t>(stats.integer(p.stats, "steps"), 0, most_steps));
+    for (const xline& l : p.lines)
+      for (const xevent& e : l.events) {
+        const auto kind = p.kinds.find(e.id);
+        program_buffer b{kind == p.kinds.end() ? "unknown" : kind->second.name, stats.text(e.stats, "type"),
+                         stats.text(e.stats, "source")};
+        b.role = static_cast<buffer_role>(std::clamp<std::int64_t>(stats.integer(e.stats, "role"), 0, 3));
+        b.bytes = whole(e.stats, "bytes");
+        b.offset = whole(e.stats, "offset");
+        // A buffer takes a nanosecond for each step that holds it.
+        const std::int64_t first = std::clamp<std::int64_t>(e.offset_ps / 1000, 0, most_steps);
+        const std::int64_t held = std::clamp<std::int64_t>(e.duration_ps / 1000, 0, most_steps - first);
+        b.first = static_cast<int>(first);
+        b.last = static_cast<int>(first + held - 1);
+        m.buffers.push_back(std::move(b));
+      }
+  }
   /// Ops are the events of the lines of a device that have them, and those of threads that name an op of HLO.
   static bool is_op(const named_stats& stats, const xline& l, const xevent& e, const xevent_kind& k, bool device) {
     if (device) return l.name == "XLA Ops" || l.name.starts_with("Stream");
@@ -140,6 +173,7 @@ class xspace_reader {
     e.bytes = stats.number(k.stats, "bytes_accessed");
     e.transcendentals = stats.number(k.stats, "transcendentals");
     e.outer = stats.number(k.stats, "outer") != 0;
+    e.memory = std::max<std::int64_t>(0, stats.integer(k.stats, "held_bytes"));
     e.scope = stats.text(k.stats, "scope");
     if (e.scope.empty() && !stats.find(k.stats, "scope")) {
       e.scope = stats.text(k.stats, "tf_op");
@@ -181,7 +215,9 @@ class xspace_reader {
   std::uint32_t tables_ = 0;
   std::int64_t unnumbered_ = 0, begin_ = 0, end_ = 0;
   bool has_times_ = false;
-  double sum_ = 0;  // nanoseconds of all events
+  std::map<std::uint32_t, program_memory> memory_;
+  double sum_ = 0;    // nanoseconds of all events
+  double bytes_ = 0;  // of all buffers and arenas
 };
 }  // namespace detail
 

@@ -50,6 +50,7 @@ inline xevent_kind described(xplane_builder& p, const recording& all, const reco
       p.stat("source", r.step < places.size() ? places[r.step] : std::string())};
   // What XProf has no names for, so that our reader has the whole recording again.
   k.stats.push_back(p.stat("scope", e.scope));
+  if (e.memory > 0) k.stats.push_back(p.stat("held_bytes", e.memory));
   if (e.bfloat16_flops > 0) k.stats.push_back(p.stat("bfloat16_flops", e.bfloat16_flops));
   if (e.transcendentals > 0) k.stats.push_back(p.stat("transcendentals", e.transcendentals));
   if (e.outer) k.stats.push_back(p.stat("outer", std::int64_t{1}));
@@ -81,7 +82,7 @@ inline xplane device_plane(const recording& all, const track& t, const step_brea
       if ((--i)->time.end > time) return std::int64_t{i - steps.steps.begin()};
     return std::int64_t{-1};
   };
-  xline ops{1, "XLA Ops", t.name, all.begin};
+  xline ops{1, "XLA Ops", t.name, all.begin};  // with the work of each step, once for all of its events
   for (const record& r : t.records)
     if (const event* e = all.work(r)) {
       const std::string key = std::to_string(r.table) + ':' + std::to_string(r.step);
@@ -90,6 +91,7 @@ inline xplane device_plane(const recording& all, const track& t, const step_brea
       ops.events.push_back(std::move(to));
     }
   p.line("XLA Ops", t.name, all.begin) = std::move(ops);
+  // XProf takes the time of a step from the modules and the numbers from the marks.
   xline& modules = p.line("XLA Modules", "", all.begin);
   for (std::size_t i = 0; i < steps.steps.size(); ++i) {
     const step_times& s = steps.steps[i];
@@ -135,9 +137,28 @@ inline xplane host_plane(const recording& all, std::int64_t id) {
   }
   return std::move(p).plane();
 }
+
+/// The buffers of a program, as events that begin at a step and take a nanosecond for each step that holds them.
+inline xplane memory_plane(std::uint32_t program, const program_memory& m, std::int64_t id) {
+  xplane_builder p(id, "/memory:" + std::to_string(program));
+  p.add_stat("recorded_by", std::string("tokamax"));
+  p.add_stat("arena_bytes", m.arena_bytes);
+  p.add_stat("steps", std::int64_t{m.steps});
+  xline buffers{1, "Buffers", "", 0};
+  for (const program_buffer& b : m.buffers)
+    buffers.events.push_back(
+        {p.kind(b.name),
+         ps(b.first),
+         ps(std::int64_t{b.last} + 1 - b.first),
+         {p.stat("type", b.type), p.stat("source", b.place), p.stat("role", static_cast<std::int64_t>(b.role)),
+          p.stat("bytes", b.bytes), p.stat("offset", b.offset)}});
+  p.line("Buffers", "", 0) = std::move(buffers);
+  return std::move(p).plane();
+}
 }  // namespace detail
 
-/// An XSpace of a recording: a plane for each track that runs programs, and one for the marks of all threads. XProf opens its
+/// An XSpace of a recording: a plane for each track that runs programs, one for the marks of all threads, and one for the memory
+/// of each program. XProf opens its
 /// bytes as `FOLDER/plugins/profile/RUN/NAME.xplane.pb`.
 inline xspace to_xspace(const recording& all, const roofline& limits, const std::string& host = "localhost") {
   const step_breakdown steps = breakdown_of(all);
@@ -146,7 +167,9 @@ inline xspace to_xspace(const recording& all, const roofline& limits, const std:
   for (const track& t : all.tracks)
     if (std::ranges::any_of(t.records, [&](const record& r) { return all.work(r) != nullptr; }))
       result.planes.push_back(detail::device_plane(all, t, steps, limits, number++));
-  result.planes.push_back(detail::host_plane(all, number + 1));
+  result.planes.push_back(detail::host_plane(all, ++number));
+  for (const auto& [id, table] : all.tables)
+    if (!table->memory.buffers.empty()) result.planes.push_back(detail::memory_plane(id, table->memory, ++number));
   return result;
 }
 

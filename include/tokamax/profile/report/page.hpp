@@ -3,8 +3,10 @@
 #pragma once
 
 #include <tokamax/profile/files/folded.hpp>          // stacks
+#include <tokamax/profile/report/memory_text.hpp>    // memory_json
 #include <tokamax/profile/report/page_base.hpp>      // page_base
 #include <tokamax/profile/report/page_controls.hpp>  // page_controls
+#include <tokamax/profile/report/page_memory.hpp>    // page_memory
 #include <tokamax/profile/report/page_style.hpp>     // page_style
 #include <tokamax/profile/report/page_timeline.hpp>  // page_timeline
 #include <tokamax/profile/report/page_views.hpp>     // page_views
@@ -54,7 +56,9 @@ class page_records {
   }
   /// The values of each counter over time.
   std::string counters() const {
-    return json_list(counters_of(all_), [&](const auto& counter) {
+    auto all = counters_of(all_);
+    if (auto held = memory_over_time(all_); !held.empty()) all["memory of programs"] = std::move(held);
+    return json_list(all, [&](const auto& counter) {
       std::string times, values;
       double low = counter.second.front().second, high = low;
       for (const auto& [time, value] : counter.second) {
@@ -146,6 +150,7 @@ inline std::string page_data(const recording& all, const roofline& limits, std::
                                        {"bytes", json_number(limits.bytes)}})},
        {"summary", summary_json(all, limits)},
        {"steps", to_json(breakdown_of(all), all.begin)},
+       {"memory", memory_json(all)},
        {"ops", detail::json_object({{"op", to_json(op_table(all, limits))},
                                     {"kind", to_json(op_table(all, limits, group_by::kind))},
                                     {"scope", to_json(op_table(all, limits, group_by::scope))},
@@ -158,7 +163,7 @@ inline std::string page_data(const recording& all, const roofline& limits, std::
        {"tracks", records.tracks()}});
 }
 
-/// A page with the views Summary, Timeline, Flames, Ops, Roofline and Steps. It loads nothing else. No name can end the element
+/// A page with the views Summary, Timeline, Flames, Ops, Roofline, Steps and Memory. It loads nothing else. No name can end the element
 /// that holds the data, because `<` is written as \u003c there.
 inline std::string to_html(const recording& all, const roofline& limits, std::string_view title = "tokamax profile") {
   std::string s =
@@ -168,7 +173,7 @@ inline std::string to_html(const recording& all, const roofline& limits, std::st
   (s += page_style) += "</style>\n<body>\n<script type=\"application/json\" id=\"data\">";
   for (const char c : page_data(all, limits, title)) c == '<' ? s += "\\u003c" : s += c;
   s += "</script>\n<script>";
-  for (const std::string_view part : {page_base, page_timeline, page_controls, page_views}) s += part;
+  for (const std::string_view part : {page_base, page_timeline, page_controls, page_memory, page_views}) s += part;
   return s += "</script>\n</body>\n</html>\n";
 }
 

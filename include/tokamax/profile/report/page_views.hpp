@@ -180,7 +180,7 @@ function recolour(dark) {
   if (current) open_view(current.name);
 }
 // The page begins here.
-const order = ['Summary', 'Timeline', 'Flames', 'Ops', 'Roofline', 'Steps'];
+const order = ['Summary', 'Timeline', 'Flames', 'Ops', 'Roofline', 'Steps', 'Memory'];
 views.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
 document.body.append(make('header', {}, make('h1', {}, data.title), make('div', {class: 'tools', role: 'tablist'},
   ...views.map(v => v.tab)), make('button', {onclick: () => recolour(!document.documentElement.classList.contains('dark'))},

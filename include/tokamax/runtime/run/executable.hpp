@@ -12,7 +12,8 @@
 #include <memory>     // unique_ptr
 
 #if defined(TOKAMAX_COMPILED_ONCE)
-  #include <tokamax/profile/step_table.hpp>  // step_table
+  #include <tokamax/profile/step_table.hpp>     // step_table
+  #include <tokamax/runtime/run/memory_of.hpp>  // memory_of
 #endif
 
 namespace tokamax {
@@ -326,7 +327,9 @@ TOKAMAX_COMPILED_ONCE std::shared_ptr<const profile::step_table> executable::des
     steps.back().device = where_->where.name();
     places.push_back(detail::place_text({}, st.where));
   }
-  return std::make_shared<const profile::step_table>(std::move(steps), std::move(places));
+  profile::program_memory memory;
+  if (&r == plan_.regions) memory = detail::memory_of(plan_, base_.data(), symbols_, steps, places);
+  return std::make_shared<const profile::step_table>(std::move(steps), std::move(places), std::move(memory));
 }
 
 /// What a step does, without the times.
