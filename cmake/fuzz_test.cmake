@@ -1,12 +1,20 @@
 # fuzz_test.cmake: builds tests/fuzz/TARGET.cpp with libFuzzer, ASan and UBSan, by the clang COMPILER and the flags in the file
-# FLAGS, and runs it for 600 seconds, or as many as the environment's TOKAMAX_FUZZ_SECONDS. Works in the folder WORK.
+# FLAGS, and runs it for 600 seconds, or as many as the environment's TOKAMAX_FUZZ_SECONDS; for 0 it tries the kept inputs only,
+# those in tests/fuzz/TARGET and what an earlier run has found, in TARGET.tar.xz. Works in the folder WORK.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
 set(seconds 600)
 if(DEFINED ENV{TOKAMAX_FUZZ_SECONDS})
   set(seconds $ENV{TOKAMAX_FUZZ_SECONDS})
 endif()
+set(limit -max_total_time=${seconds})
+if(seconds EQUAL 0)
+  set(limit -runs=0)
+endif()
 file(MAKE_DIRECTORY ${WORK}/corpus)
+if(EXISTS ${root}/tests/fuzz/${TARGET}.tar.xz)
+  file(ARCHIVE_EXTRACT INPUT ${root}/tests/fuzz/${TARGET}.tar.xz DESTINATION ${WORK}/corpus)
+endif()
 file(WRITE ${WORK}/probe.cpp "extern \"C\" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }\n")
 set(compile ${COMPILER} -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -g1 -O1)
 execute_process(COMMAND ${compile} ${WORK}/probe.cpp -o ${WORK}/probe RESULT_VARIABLE code OUTPUT_QUIET ERROR_QUIET)
@@ -29,6 +37,6 @@ elseif("${TARGET}" STREQUAL "images")
 endif()
 execute_process(COMMAND ${compile} @${FLAGS} ${root}/tests/fuzz/${TARGET}.cpp -o ${WORK}/${TARGET} ${libraries}
                 COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND ${WORK}/${TARGET} -max_total_time=${seconds} -max_len=4096 -timeout=10 -rss_limit_mb=2000
+execute_process(COMMAND ${WORK}/${TARGET} ${limit} -max_len=4096 -timeout=10 -rss_limit_mb=2000
                         -print_final_stats=1 -artifact_prefix=${WORK}/ ${WORK}/corpus ${root}/tests/fuzz/${TARGET}
                 WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)

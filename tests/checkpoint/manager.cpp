@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/checkpoint/manager.hpp>
 #include <tokamax/data.hpp>
+#include <tokamax/profile/session.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <signal.h>
 #include <sys/wait.h>
 
 #include <chrono>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -332,6 +334,36 @@ TEST_CASE("training steps go on while their state is saved") {
     manager.restore(i, s);
     REQUIRE(std::ranges::all_of(s.weight.values<float>(), [&](float v) { return v == static_cast<float>(i); }));
   }
+}
+
+TEST_CASE("a recording has saves and restores where they happen, and waits for them") {
+  namespace profile = tk::profile;
+  const temporary_folder folder;
+  const profile::session s;
+  checkpoint::manager manager(folder.path, {.every = 1, .saved = [](const checkpoint::save_report&) {
+                                              std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                                            }});
+  manager.save_async(1, at(1));
+  manager.wait();
+  manager.wait();  // for nothing
+  state read = at(0);
+  manager.restore(1, read);
+  const profile::recording all = s.read();
+  REQUIRE(all.tracks.size() == 2);
+  std::map<std::string, std::vector<std::string>> names;
+  for (const profile::track& t : all.tracks)
+    for (const profile::record& r : t.records) {
+      const profile::mark_name& m = *all.mark(r);
+      names[t.name == "checkpoint" ? "saver" : "here"].push_back(m.name);
+      CHECK((m.kind == profile::mark_kind::wait) == (m.name == "checkpoint"));
+      if (m.name != "checkpoint.restore") CHECK(r.end - r.begin >= 1'000'000);
+    }
+  CHECK(names["saver"] == std::vector<std::string>{"checkpoint.save"});
+  const std::vector<std::string>& here = names["here"];
+  REQUIRE(here.size() >= 2);
+  CHECK(here[0] == "checkpoint");
+  CHECK(
+      std::ranges::all_of(here.begin() + 1, here.end(), [](const auto& name) { return name == "checkpoint.restore"; }));
 }
 
 TEST_CASE("a manager is made without a look at its folder, and deletes or moves steps") {

@@ -6,6 +6,8 @@
 #include <tokamax/data/map.hpp>
 #include <tokamax/data/prefetch.hpp>
 #include <tokamax/data/shuffle.hpp>
+#include <tokamax/data/stage_times.hpp>
+#include <tokamax/data/stream/repeat.hpp>
 #include <tokamax/data/tokens.hpp>
 #include <tokamax/data/windows.hpp>
 
@@ -13,7 +15,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <stdexcept>
+#include <thread>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
@@ -131,5 +135,49 @@ TEST_CASE("arrays come from other threads without a copy") {
     const tk::array a = reader.next().value;
     CHECK(a.bytes() == (*made)[i]);
     CHECK(a.values<float>()[999] == float(i));
+  }
+}
+
+TEST_CASE("recordings name waits for data, the threads that read ahead, and their stages") {
+  namespace profile = tk::profile;
+  const data::stage_times times;
+  const auto slow = [](std::int64_t i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return i;
+  };
+  const auto read_three = [](const auto& pipeline) {
+    const profile::session s;
+    auto reader = pipeline.from();
+    for (int i = 0; i < 3; ++i) reader.next();
+    return s.read();
+  };
+  // Nanoseconds of the longest record of each name.
+  const auto longest_of = [](const profile::recording& all, const profile::track& t) {
+    std::map<std::string, std::int64_t> longest;
+    for (const profile::record& r : t.records) {
+      const profile::mark_name& m = *all.mark(r);
+      std::int64_t& time = longest[(m.kind == profile::mark_kind::wait ? "wait " : "") + m.name];
+      time = std::max(time, r.end - r.begin);
+    }
+    return longest;
+  };
+  const auto stages = data::range(9) | data::map(slow) | times.after("slow");
+
+  const profile::recording ahead = read_three(stages | data::prefetch(2));
+  REQUIRE(ahead.tracks.size() == 2);
+  const std::size_t k = ahead.tracks[0].name == "data.prefetch" ? 0 : 1;
+  const auto thread = longest_of(ahead, ahead.tracks[k]), here = longest_of(ahead, ahead.tracks[1 - k]);
+  REQUIRE(thread.size() == 2);
+  CHECK(thread.at("data.slow") >= 5'000'000);
+  CHECK(thread.at("data.prefetch") >= thread.at("data.slow"));
+  REQUIRE(here.size() == 1);
+  CHECK(here.at("wait data.prefetch") > 2'000'000);
+
+  for (const profile::recording& all : {read_three(stages), read_three(stages | data::repeat(1))}) {
+    REQUIRE(all.tracks.size() == 1);
+    const auto all_here = longest_of(all, all.tracks[0]);
+    REQUIRE(all_here.size() == 2);
+    CHECK(all_here.at("wait data") >= all_here.at("data.slow"));
+    CHECK(all_here.at("data.slow") >= 5'000'000);
   }
 }

@@ -9,7 +9,10 @@
 #include <memory>      // shared_ptr
 
 #if defined(TOKAMAX_FILES_COMPILED_ONCE)
-  #include <tokamax/base/error.hpp>  // error
+  #include <tokamax/base/error.hpp>       // error
+  #include <tokamax/profile/session.hpp>  // span
+
+  #include <pthread.h>  // pthread_setname_np
 
   #include <condition_variable>  // condition_variable
   #include <cstdio>              // fprintf
@@ -24,7 +27,8 @@
 namespace tokamax::checkpoint {
 
 /// Runs jobs on another thread, one after the other. An error of a job is thrown by the next call of `start` or `wait`. One
-/// that nobody has asked for when this object ends is printed to stderr; it never ends the process.
+/// that nobody has asked for when this object ends is printed to stderr; it never ends the process. In recordings a call that waits for
+/// a job is a wait of the name "checkpoint", and so is the name of the thread.
 class background {
  public:
   explicit background(std::chrono::seconds deadline);
@@ -74,6 +78,8 @@ TOKAMAX_FILES_COMPILED_ONCE background::~background() {
 }
 TOKAMAX_FILES_COMPILED_ONCE bool background::has_ended() const {
   std::unique_lock lock(work_->mutex);
+  if (!work_->busy) return true;
+  const profile::span wait("checkpoint", profile::mark_kind::wait);
   return work_->changed.wait_for(lock, deadline_, [&] { return !work_->busy; });
 }
 TOKAMAX_FILES_COMPILED_ONCE void background::wait() {
@@ -91,6 +97,7 @@ TOKAMAX_FILES_COMPILED_ONCE void background::start(std::function<void()> job) {
   }
   try {
     work_->thread = std::thread([shared = work_, job = std::move(job)]() mutable {
+      pthread_setname_np(pthread_self(), "checkpoint");
       std::exception_ptr failure;
       try {
         job();

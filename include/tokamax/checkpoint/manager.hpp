@@ -10,6 +10,8 @@
 #include <atomic>  // atomic
 
 #if defined(TOKAMAX_FILES_COMPILED_ONCE)
+  #include <tokamax/profile/session.hpp>  // span
+
   #include <charconv>  // from_chars
   #include <thread>    // sleep_for
 #endif
@@ -40,7 +42,7 @@ struct manager_options {
 };
 
 /// Saves to and restores from `<root>/<step>/`. One process at a time may save; any number may read. Copies of a manager share
-/// its saves in the background.
+/// its saves in the background. In recordings a save is a span of the name "checkpoint.save", on the thread that saves.
 /// source  Orbax, CheckpointManager; unlike there, step 0 is saved only when asked for by `save_now` or a policy
 class manager {
  public:
@@ -221,6 +223,7 @@ TOKAMAX_FILES_COMPILED_ONCE bool manager::due(std::int64_t step) const {
 }
 TOKAMAX_FILES_COMPILED_ONCE void manager::save_content(std::int64_t step, detail::content all) const {
   refuse_read_only();
+  const profile::span mark("checkpoint.save");
   const clock::time_point begin = clock::now();
   if (step < 0) throw error("checkpoint: step", std::to_string(step), "0 or more", root_.string());
   const std::vector<std::int64_t> before = steps();

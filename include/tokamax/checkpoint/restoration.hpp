@@ -11,6 +11,7 @@
 #if defined(TOKAMAX_FILES_COMPILED_ONCE)
   #include <tokamax/base/element.hpp>              // converted, dispatch
   #include <tokamax/checkpoint/metadata_file.hpp>  // read_metadata
+  #include <tokamax/profile/session.hpp>           // span
 
   #include <set>  // set
 #endif
@@ -49,7 +50,7 @@ std::vector<expected_leaf> expected_leaves(const Tree& tree, std::string_view ro
 
 /// A checkpoint whose files are open. The constructor compares everything with the tree and with the checksums. If no leaf
 /// has data, the arrays are kept as they are read. Otherwise they are read again one at a time, so that the old and
-/// the new ones are never in memory together.
+/// the new ones are never in memory together. In recordings both are spans of the name "checkpoint.restore".
 class restoration {
  public:
   restoration(const std::filesystem::path& path, const std::vector<expected_leaf>& leaves,
@@ -173,6 +174,7 @@ TOKAMAX_FILES_COMPILED_ONCE restoration::restoration(std::unique_ptr<const array
 }
 TOKAMAX_FILES_COMPILED_ONCE void restoration::compare(const std::vector<expected_leaf>& leaves,
                                                       const restore_options& options) {
+  const profile::span mark("checkpoint.restore");
   std::vector<std::string> parts = options.only;
   for (const auto& [from, to] : options.rename) parts.push_back(from);
   for (const std::string& part : parts) {
@@ -239,6 +241,7 @@ TOKAMAX_FILES_COMPILED_ONCE array restoration::read_checked(const std::string& n
 }
 TOKAMAX_FILES_COMPILED_ONCE array restoration::read(std::size_t i) {
   planned& leaf = plan_[i];
+  const profile::span mark("checkpoint.restore");
   array value = leaf.value.is_concrete() ? std::move(leaf.value) : read_checked(leaf.stored);
   leaf.value = {};
   if (value.dtype() != leaf.type.dtype) value = cast_floats(value, leaf.type.dtype);

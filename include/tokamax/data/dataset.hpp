@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/base/error.hpp>  // error
+#include <tokamax/base/error.hpp>       // error
+#include <tokamax/profile/session.hpp>  // span
 
 #include <concepts>     // same_as
 #include <cstddef>      // ptrdiff_t
@@ -79,12 +80,13 @@ struct endless {
   std::unreachable_sentinel_t end() { return {}; }
 };
 
-/// Reads a dataset in order, epoch after epoch.
+/// Reads a dataset in order, epoch after epoch. In recordings `next` is a wait of the name "data".
 template <indexed Source>
 class reader : public endless<reader<Source>> {
  public:
   reader(Source source, data::position at) : source_(std::move(source)), step_(step_of(at, source_.size())) {}
   item<element<Source>> next() {
+    const profile::span wait("data", profile::mark_kind::wait);
     item<element<Source>> result{step_, source_[step_]};
     ++step_;
     return result;

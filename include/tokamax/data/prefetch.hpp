@@ -6,6 +6,9 @@
 #include <tokamax/core/array.hpp>          // array
 #include <tokamax/core/context.hpp>        // kept_context
 #include <tokamax/data/stream/stream.hpp>  // stream_base, endless
+#include <tokamax/profile/session.hpp>     // span
+
+#include <pthread.h>  // pthread_setname_np
 
 #include <condition_variable>  // condition_variable
 #include <exception>           // exception_ptr
@@ -75,7 +78,11 @@ class read_ahead {
     start();
     std::unique_lock lock(mutex_);
     slot& s = slots_[given_ % slots_.size()];
-    ready_.wait(lock, [&] { return s.value || s.failure || (ended_ && given_ == begun_); });
+    const auto is_ready = [&] { return s.value || s.failure || (ended_ && given_ == begun_); };
+    if (!is_ready()) {
+      const profile::span wait("data.prefetch", profile::mark_kind::wait);
+      ready_.wait(lock, is_ready);
+    }
     if (s.failure) std::rethrow_exception(s.failure);
     if (!s.value) return std::nullopt;
     std::optional<taken> result = std::move(s.value);
@@ -97,6 +104,7 @@ class read_ahead {
   };
 
   void work() {
+    pthread_setname_np(pthread_self(), "data.prefetch");
     const context_scope scope(around_.get());
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -104,6 +112,7 @@ class read_ahead {
       if (stop_ || ended_) return;
       slot& s = slots_[begun_ % slots_.size()];
       try {
+        const profile::span mark("data.prefetch");
         auto ticket = source_.take();  // in order, and alone: the lock is held
         if (!ticket) {
           ended_ = true;
@@ -234,6 +243,7 @@ class prefetched_index {
 /// not depend on others, as in `map` and `batch`; filters and packing are done by one at a time. If the pipeline throws, the
 /// exception reaches the caller who asks for that element. After `map([=](auto e) { return device_put(std::move(e), where);
 /// })` elements come to a GPU ahead of time: that thread copies them to pinned memory, and the GPU reads them while it works.
+/// In recordings the waits for its threads and their work have the name "data.prefetch", and so have the threads.
 /// errors  tokamax::error unless there is a thread, and room for an element
 /// source  grain.experimental.ThreadPrefetchIterDataset, grain.ReadOptions
 inline auto prefetch(prefetch_options options) {

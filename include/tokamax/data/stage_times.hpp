@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tokamax/data/stream/stream.hpp>  // make_staged
+#include <tokamax/profile/session.hpp>     // span
 
 #include <atomic>  // atomic
 #include <chrono>  // steady_clock
@@ -16,10 +17,11 @@ namespace tokamax::data {
 namespace detail {
 
 struct stage_clock {
-  std::string name;
+  std::string name, mark;  // in tables, and in recordings
   std::atomic<std::int64_t> nanoseconds = 0, elements = 0;
   template <class F>
   auto measure(const F& f, std::int64_t count) {
+    const profile::span recorded(mark);
     const auto begin = std::chrono::steady_clock::now();
     auto result = f();
     nanoseconds += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
@@ -62,7 +64,8 @@ class timing {
 
 }  // namespace detail
 
-/// Measures a pipeline between its stages. Nothing else is measured, and elements, order and states stay the same:
+/// Measures a pipeline between its stages. Nothing else is measured, and elements, order and states stay the same. Recordings
+/// have the same parts as spans of the names "data.read", "data.parse" and "data.pack":
 ///
 ///   stage_times times;
 ///   auto rows = lines(path) | times.after("read") | map(parse) | times.after("parse") | pack(1024) | times.after("pack");
@@ -80,6 +83,7 @@ class stage_times {
         clock = clocks->all.emplace_back(std::make_shared<detail::stage_clock>());
       }
       clock->name = name;
+      clock->mark = "data." + name;
       if constexpr (stream<decltype(source)>)
         return detail::make_staged<detail::timing>(std::move(source), clock);
       else

@@ -5,13 +5,14 @@
 
 #include <tokamax/profile/ring.hpp>  // ring
 
-#include <pthread.h>  // pthread_getname_np
+#include <pthread.h>  // pthread_atfork, pthread_getname_np
 
 #include <algorithm>      // find_if, max
 #include <chrono>         // steady_clock
 #include <deque>          // deque
 #include <memory>         // shared_ptr
 #include <mutex>          // mutex
+#include <optional>       // optional
 #include <string>         // string
 #include <string_view>    // string_view
 #include <unordered_map>  // unordered_map
@@ -24,7 +25,7 @@ namespace tokamax::profile::detail {
 class recorder final : public observer {
  public:
   static recorder& instance() {
-    static recorder* const one = new recorder;  // never destroyed: threads may outlive main
+    static recorder* const one = make();  // never destroyed: threads may outlive main
     return *one;
   }
 
@@ -42,9 +43,11 @@ class recorder final : public observer {
   }
   /// Adds to the records of this thread.
   void add(const profile::record& r) {
-    if (!here_ || here_->session != session_.load(std::memory_order_relaxed)) [[unlikely]]
+    if (!here_ || here_->session != session_.load(std::memory_order_relaxed)) [[unlikely]] {
+      if (has_left_) return;
       enter();
-    here_->records.add(r);
+    }
+    here_->records->add(r);
   }
   /// The number of a name of the user.
   std::uint32_t name(std::string_view text, mark_kind kind) {
@@ -74,7 +77,7 @@ class recorder final : public observer {
     const std::lock_guard lock(mutex_);
     for (const std::shared_ptr<thread_records>& t : threads_) {
       track& of = all.tracks.emplace_back(track{t->name, false, {}, 0});
-      of.dropped = t->records.read(0, of.records);
+      of.dropped = t->read(of.records);
       if (of.dropped > 0 && !of.records.empty() && of.records.front().begin < begin) of.dropped = 0;  // they were older
       std::erase_if(of.records, [&](const profile::record& r) { return r.begin < begin; });
     }
@@ -100,10 +103,24 @@ class recorder final : public observer {
   /// The records of a thread in the sessions that overlap. The thread has a share, because it may be adding one when they end.
   struct thread_records {
     thread_records(std::string n, std::size_t bytes, std::uint64_t of)
-        : name(std::move(n)), records(bytes), session(of) {}
+        : name(std::move(n)), records(std::in_place, bytes), session(of) {}
+    std::int64_t read(std::vector<profile::record>& all) const {
+      if (records) return records->read(0, all);
+      all.insert(all.end(), last.begin(), last.end());
+      return dropped;
+    }
     std::string name;
-    ring records;
+    std::optional<ring> records;  // nothing when the thread has ended
     std::uint64_t session;
+    std::vector<profile::record> last;  // what the ring held then
+    std::int64_t dropped = 0;
+  };
+  /// The share of a thread, until it ends.
+  struct own_records {
+    std::shared_ptr<thread_records> all;
+    ~own_records() {
+      if (all) instance().leave(*all);
+    }
   };
   /// Work of a device with a clock of its own.
   struct on_device {
@@ -119,14 +136,38 @@ class recorder final : public observer {
     }
   };
   recorder() = default;
+  // A child made by fork() finds the mutex free, and what it guards whole.
+  static recorder* make() {
+    static recorder* one;
+    one = new recorder;
+    pthread_atfork([] { one->mutex_.lock(); }, [] { one->mutex_.unlock(); }, [] { one->mutex_.unlock(); });
+    return one;
+  }
 
   void enter() {
     char name[16] = "";
     pthread_getname_np(pthread_self(), name, sizeof name);
     const std::lock_guard lock(mutex_);
-    owner_ = std::make_shared<thread_records>(name, bytes_, session_.load(std::memory_order_relaxed));
-    here_ = owner_.get();
-    threads_.push_back(owner_);
+    own_.all = std::make_shared<thread_records>(name, bytes_, session_.load(std::memory_order_relaxed));
+    here_ = own_.all.get();
+    threads_.push_back(own_.all);
+  }
+  // A thread ends: its ring gives way to the records in it. Threads that have ended have the room of one ring together, and the records
+  // of those that began first go before others.
+  void leave(thread_records& t) {
+    here_ = nullptr;
+    has_left_ = true;
+    const std::lock_guard lock(mutex_);
+    t.dropped = t.records->read(0, t.last);
+    t.records.reset();
+    std::size_t bytes = 0;
+    for (auto at = threads_.rbegin(); at != threads_.rend(); ++at) {
+      thread_records& one = **at;
+      bytes += one.last.size() * sizeof(profile::record);
+      if (bytes <= bytes_) continue;
+      one.dropped += std::ssize(one.last);
+      one.last = {};
+    }
   }
   std::uint32_t number_of(const std::shared_ptr<const step_table>& program) {
     const std::lock_guard lock(mutex_);
@@ -158,7 +199,8 @@ class recorder final : public observer {
   }
 
   static constinit inline thread_local thread_records* here_ = nullptr;
-  static inline thread_local std::shared_ptr<thread_records> owner_;
+  static constinit inline thread_local bool has_left_ = false;  // objects of a thread may record when it has ended
+  static inline thread_local own_records own_;
   std::mutex mutex_;
   int open_ = 0;
   std::size_t bytes_ = 0;

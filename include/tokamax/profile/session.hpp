@@ -7,7 +7,8 @@
 namespace tokamax::profile {
 
 struct session_options {
-  /// The most memory for the records of one thread, of 32 bytes each. When it is full, the oldest ones give way, and are counted.
+  /// The most memory for the records of one thread, and of all those that have ended, of 32 bytes each. When it is full, the oldest
+  /// ones give way, and are counted.
   std::size_t bytes = std::size_t{16} << 20;
 };
 

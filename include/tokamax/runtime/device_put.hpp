@@ -7,6 +7,10 @@
 #include <tokamax/base/tree.hpp>           // for_each_leaf
 #include <tokamax/core/array.hpp>          // array
 
+#if defined(TOKAMAX_COMPILED_ONCE)
+  #include <tokamax/profile/session.hpp>  // span
+#endif
+
 namespace tokamax {
 
 /// The device that a value such as `tk::cpu` names.
@@ -28,6 +32,7 @@ TOKAMAX_COMPILED_ONCE array moved_to(const array& a, device& where) {
   if (a.is_literal() && where.is_host()) return a;
   const auto bytes = static_cast<std::size_t>(a.size()) * static_cast<std::size_t>(size_of(a.dtype()));
   const bool reads_device = !a.is_literal() && a.storage()->where;
+  const profile::span mark("transfer");
   try {
     return array(reads_device ? where.put(a.storage(), bytes) : where.put(a.bytes(), bytes), a.type());
   } catch (const std::bad_alloc& cause) {
@@ -43,6 +48,7 @@ TOKAMAX_COMPILED_ONCE void wait_for(const array& a) {
 /// A tree with all its arrays on a device. Those that are on the device already are not copied. Between GPUs, arrays are copied
 /// without the host, and this does not wait for the copies: what reads the arrays does. A literal goes to the host's device
 /// without a copy. In a trace nothing changes. The host's data may change when it returns; a GPU copies while it does earlier work.
+/// In recordings a copy is a span of the name "transfer".
 ///
 /// errors  the exception of the work that computes an array; "device: lost"; "memory of" the array
 /// source  jax.device_put

@@ -140,6 +140,19 @@ TEST_CASE("input is judged by the part of steps that it takes") {
         "The program is highly bound by its input: 30.0 % of the time of steps is spent on waiting for data. The "
         "longest waits "
         "are those of data.prefetch.");
+  CHECK(v.work.empty());
+}
+
+TEST_CASE("a verdict on the input names the stage whose work takes the most time") {
+  const std::vector<recorded_row> rows{{"main", "#wait data.prefetch", 0, 300}, {"main", "#step", 0, 1000, 1},
+                                       {"reader", "#span data.read", 10, 70},   {"reader", "#span data.parse", 10, 270},
+                                       {"reader", "#span data.batch", 0, 280},  {"reader", "#span database", 300, 900}};
+  const recording all = recorded(rows);
+  const input_verdict v = input_verdict_of(all, breakdown_of(all));
+  using stage = std::pair<std::string, std::int64_t>;
+  CHECK(v.stages == std::vector<stage>{{"data.prefetch", 300}});
+  CHECK(v.work == std::vector<stage>{{"data.parse", 200}, {"data.read", 60}, {"data.batch", 20}});
+  CHECK(v.text.ends_with("are those of data.prefetch. Of the work on data, data.parse takes the most time."));
 }
 
 TEST_CASE("devices work for the union of their streams") {

@@ -85,7 +85,7 @@ struct reader_state {
   State source;
 };
 
-/// Reads a stream in order: `for (const auto& [step, value] : reader)`.
+/// Reads a stream in order: `for (const auto& [step, value] : reader)`. In recordings `next` is a wait of the name "data".
 template <class Cursor>
 class stream_reader {
  public:
@@ -97,6 +97,7 @@ class stream_reader {
   /// The next element and the number of those before it, or nothing at the end.
   /// errors  those of the stages; the place stays before the element, and the next call tries it again
   std::optional<value_type> next() {
+    const profile::span wait("data", profile::mark_kind::wait);
     const auto before = cursor().state();
     try {
       auto ticket = cursor_->take();

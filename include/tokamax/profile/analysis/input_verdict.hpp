@@ -22,7 +22,8 @@ struct input_verdict {
   input_bound bound = input_bound::no;
   double share = 0;  ///< of the steps' time that is spent on waiting for data
   std::vector<std::pair<std::string, std::int64_t>>
-      stages;  ///< nanoseconds of each wait's own, on any thread, longest first
+      stages,  ///< nanoseconds of each wait's own, on any thread, longest first
+      work;    ///< the same of what is done for the data: spans whose names begin with "data."
   std::string text;
 };
 
@@ -31,21 +32,31 @@ inline input_verdict input_verdict_of(const recording& all, const step_breakdown
   input_verdict v;
   v.share = steps.share(activity::input);
   v.bound = v.share < 0.05 ? input_bound::no : v.share < 0.2 ? input_bound::moderately : input_bound::highly;
-  std::map<std::string, std::int64_t> stages;
+  std::map<std::string, std::int64_t> stages, work;
   for (const track& t : all.tracks) {
     const nesting n = nesting_of(t);
-    for (std::size_t i = 0; i < t.records.size(); ++i)
-      if (activity_of(all, t.records[i]) == activity::input)
-        stages[std::string(name_of(all, t.records[i]))] += n.self[i];
+    for (std::size_t i = 0; i < t.records.size(); ++i) {
+      const std::optional<activity> what = activity_of(all, t.records[i]);
+      const std::string_view name = name_of(all, t.records[i]);
+      if (what == activity::input) stages[std::string(name)] += n.self[i];
+      if (what == activity::host && name.starts_with("data.")) work[std::string(name)] += n.self[i];
+    }
   }
-  v.stages.assign(stages.begin(), stages.end());
-  std::stable_sort(v.stages.begin(), v.stages.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  const auto longest_first = [](const std::map<std::string, std::int64_t>& times) {
+    std::vector<std::pair<std::string, std::int64_t>> sorted(times.begin(), times.end());
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    return sorted;
+  };
+  v.stages = longest_first(stages);
+  v.work = longest_first(work);
   const char* how = v.bound == input_bound::no ? "not" : v.bound == input_bound::moderately ? "moderately" : "highly";
   v.text =
       fmt::format("The program is {} bound by its input: {:.1f} % of the time of steps is spent on waiting for data.",
                   how, 100 * v.share);
   if (v.bound != input_bound::no && !v.stages.empty())
     v.text += fmt::format(" The longest waits are those of {}.", v.stages.front().first);
+  if (v.bound != input_bound::no && !v.work.empty())
+    v.text += fmt::format(" Of the work on data, {} takes the most time.", v.work.front().first);
   return v;
 }
 

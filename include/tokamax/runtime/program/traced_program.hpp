@@ -18,6 +18,7 @@
 
 #if defined(TOKAMAX_COMPILED_ONCE)
   #include <tokamax/core/memory/fork_mutexes.hpp>  // fork_mutexes
+  #include <tokamax/profile/session.hpp>           // span
 
   #include <mutex>  // lock_guard
 #endif
@@ -260,6 +261,7 @@ TOKAMAX_COMPILED_ONCE std::shared_ptr<traced_entry> traced_entries::find_or_make
   } asked{{}, given};
   each_number(kind, given, [&](std::int64_t n) { asked.signature.push_back(n); });
   return programs.find_or_make(key_of(kind, given), asked, [&] {
+    const profile::span mark("compile", profile::mark_kind::compile);
     auto made = std::static_pointer_cast<traced_entry>(make.make(make.f));
     made->signature = asked.signature;
     return made;
@@ -306,7 +308,8 @@ TOKAMAX_COMPILED_ONCE void make_empty(given_trees trees) {
 /// The programs of one function, found by the kernels of the device for which they were traced, and by the dtypes, shapes and
 /// static fields of the arguments.
 /// It keeps the `default_capacity` programs that were used last, or as many as `set_capacity` says. An extent that an
-/// argument declares to be dynamic is a symbol in the trace, so its value is not part of the program. Several threads may
+/// argument declares to be dynamic is a symbol in the trace, so its value is not part of the program. In recordings a trace and its
+/// plan are a mark of the name and kind "compile". Several threads may
 /// call it at the same time; if they need the same new program, one of them traces it, and an error of the trace reaches all.
 template <class F>
 class traced_program {

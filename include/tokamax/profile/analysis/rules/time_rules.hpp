@@ -30,7 +30,9 @@ inline suggestion limit(const findings& f, activity a, double threshold, std::st
 inline suggestion input(const findings& f) {
   suggestion s = detail::limit(f, activity::input, 0.10, "input-bound", "waiting for data",
                                "Read ahead on more threads (`prefetch`), or prepare the data once and store them.");
-  for (const auto& [stage, time] : input_verdict_of(f.all, f.steps).stages) s.ops.push_back(stage);
+  const input_verdict v = input_verdict_of(f.all, f.steps);
+  for (const auto* of : {&v.work, &v.stages})
+    for (const auto& [stage, time] : *of) s.ops.push_back(stage);
   return s;
 }
 /// More than 10 % is spent on copies between host and device.
