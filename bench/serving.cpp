@@ -1,9 +1,10 @@
 // bench/serving.cpp: tokens of a serving engine at 1 to 64 streams, the time to them, and what is spent outside the model.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   tokamax_bench_serving [MODEL.gguf]
+//   tokamax_bench_serving [MODEL.gguf [f32 bf16 int8 int4 file]]
 //
 // Without a file it is a random Llama of 135 million parameters. The numbers of streams take turns, and the best of each counts.
+// peers/serving.py runs llama.cpp on the same file in turns with it.
 #include <tokamax/models/from_pretrained.hpp>
 #include <tokamax/serve/llm/engine.hpp>
 #include <tokamax/tokamax.hpp>
@@ -94,6 +95,7 @@ int main(int argc, char** argv) {
   const char* const file = argc > 1 ? argv[1] : nullptr;
   std::vector<std::string> all{"f32", "bf16", "int8", "int4"};
   if (file) all.push_back("file");
+  if (argc > 2) all.assign(argv + 2, argv + argc);
   std::printf("%-6s %8s %10s %12s %12s %12s %12s %9s\n", "", "streams", "tokens/s", "first, ms", "p99", "next, ms",
               "p99", "outside");
   for (const std::string& weights : all) {

@@ -106,6 +106,9 @@ if(TOKAMAX_BUILD_APPS AND app)
     if(TARGET tokamax::text)
       list(APPEND fuzzers tokenizer chat_template sentencepiece gguf model grammar http_bodies)
     endif()
+    if(TARGET tokamax::http)
+      list(APPEND fuzzers http_requests)
+    endif()
     foreach(target IN LISTS fuzzers)
       add_test(NAME fuzz.${target} COMMAND ${CMAKE_COMMAND} -DTARGET=${target} -DWORK=${PROJECT_BINARY_DIR}/fuzz_${target}
                -DCOMPILER=${TOKAMAX_CLANG} -DFLAGS=${tokamax_flags_clang++} -P ${scripts}/fuzz_test.cmake)
@@ -143,7 +146,9 @@ if(TOKAMAX_BUILD_APPS AND app AND TARGET tokamax::http)
     find_program(TOKAMAX_PYTHON NAMES python3 python DOC "Python that may have openai, Orbax and others, for tests with their packages")
     add_test(NAME serve.openai COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:tokamax_test_serve> -DSERVE=$<TARGET_FILE:tokamax_serve>
              -DPYTHON=${TOKAMAX_PYTHON} -DWORK=${PROJECT_BINARY_DIR}/serve_openai -P ${scripts}/openai_test.cmake)
-    set_tests_properties(serve.openai PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no Python")
+    add_test(NAME serve.load COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:tokamax_test_serve> -DSERVE=$<TARGET_FILE:tokamax_serve>
+             -DPYTHON=${TOKAMAX_PYTHON} -DWORK=${PROJECT_BINARY_DIR}/serve_load -P ${scripts}/load_test.cmake)
+    set_tests_properties(serve.openai serve.load PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no Python")
   endif()
 endif()
 

@@ -1,8 +1,12 @@
 // tests/serve/grammar/grammar.cpp: masks are those of a check of every token; filters, the cache of grammars, and limits.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/serve/grammar/structured_output.hpp>
+#include <tokamax/text/tokenizer.hpp>
 
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 
 #include "support/byte_tokenizer.hpp"
 #include "support/catch.hpp"
@@ -170,4 +174,35 @@ TEST_CASE("Masks of a large vocabulary take little time") {
                              << " us, p99 " << p99 * 1e6 << " us, most " << times.back() * 1e6 << " us");
   CHECK(compiling < 5);  // far above what they take, since tests are not optimised and share the machine
   CHECK(p99 < 0.1);
+}
+
+TEST_CASE("Writes masks that compare_masks.py reads", "[.masks]") {
+  const char* const named = std::getenv("TOKAMAX_MASKS");
+  REQUIRE(named);
+  const std::filesystem::path folder = named;
+  const auto v = std::make_shared<const serve::vocabulary>(
+      serve::token_bytes(text::tokenizer::from_file(folder / "tokenizer.json")), std::vector<std::int32_t>{0});
+  std::ifstream grammars(folder / "grammars.jsonl");
+  std::ofstream to(folder / "masks.jsonl");
+  std::mt19937 random(5);
+  std::vector<std::uint64_t> bits((v->bytes.size() + 63) / 64);
+  for (std::string line; std::getline(grammars, line);) {
+    const auto asked = nlohmann::json::parse(line);
+    const auto masks = std::make_shared<serve::token_masks>(
+        serve::byte_program(serve::rules_of(
+            {.what = asked["kind"] == "regex" ? kind::regex : kind::schema, .text = asked["text"].get<std::string>()})),
+        v);
+    for (int count = 0; count < 100;) {
+      serve::grammar_filter f(masks);
+      for (std::vector<std::int32_t> prefix; count < 100 && prefix.size() < 40 && !f.finished(); ++count) {
+        f.allowed(bits);
+        const std::vector<std::int32_t> ids = test::ids_of(bits);
+        to << nlohmann::json{{"prefix", prefix}, {"ids", ids}} << "\n";
+        prefix.push_back(ids[random() % ids.size()]);
+        if (prefix.back() == 0) break;
+        f.accept(prefix.back());
+      }
+    }
+    to << "end\n";
+  }
 }

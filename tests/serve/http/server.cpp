@@ -257,19 +257,28 @@ TEST_CASE("A server drains: what runs ends whole, and nothing else begins") {
     to.connect({boost::asio::ip::make_address("127.0.0.1"), server.port()}, e);
     return !e;
   };
-  boost::asio::ip::tcp::socket works(io), idles(io), late(io);
-  REQUIRE((connect(works) && connect(idles)));
+  boost::asio::ip::tcp::socket works(io), idles(io), sends(io), stops(io), late(io);
+  REQUIRE((connect(works) && connect(idles) && connect(sends) && connect(stops)));
+  boost::asio::write(sends, boost::asio::buffer(get.substr(0, 9)));
+  boost::asio::write(stops, boost::asio::buffer(get.substr(0, 9)));
   boost::asio::write(works, boost::asio::buffer(get));
   REQUIRE(soon([&] {
     const std::lock_guard lock(mutex);
-    return held.size() == 1 && server.connections() == 2;
+    return held.size() == 1 && server.connections() == 4;
   }));
   server.drain();
-  CHECK(soon([&] { return server.connections() == 1; }));
+  CHECK(soon([&] { return server.connections() == 3; }));
   CHECK_FALSE(connect(late));
+  boost::system::error_code e;
+  boost::asio::write(sends, boost::asio::buffer(get.substr(9)));  // who has begun a request hears that it is refused
+  for (const auto& [who, expected] : {std::pair(&sends, " 503 "), std::pair(&stops, " 408 ")}) {
+    std::string refused;
+    boost::asio::read(*who, boost::asio::dynamic_buffer(refused), e);
+    CHECK_THAT(refused, contains(expected));
+    who->close();
+  }
   held[0]->answer(200, "whole");
   std::string answer;
-  boost::system::error_code e;
   boost::asio::read(works, boost::asio::dynamic_buffer(answer), e);
   CHECK_THAT(answer, contains("200 OK") && contains("whole"));
   works.close();

@@ -164,8 +164,9 @@ class json_schema_reader {
     const serve::json::bounds b = schema::bounds_of(s, path);
     if (type == "number" && !b.any()) return json_number();
     expression e = type == "integer" ? serve::json::integers(b) : serve::json::numbers(b);
-    if (serve::json::integers(b).parts.empty())
-      schema::refuse(path, "bounds without an integer between them", "one or more");
+    if (e.parts.empty())
+      schema::refuse(path, "bounds without an integer between them",
+                     type == "integer" ? "one or more" : "one, or bounds that are neighbours");
     return e;
   }
   // Between the quotes are characters up to a number, or what a pattern or format says.

@@ -155,10 +155,12 @@ inline expression numbers() {
                  optional_text(joined({codes({{'E', 'E'}, {'e', 'e'}}), optional_text(codes({{'+', '+'}, {'-', '-'}})),
                                        repeat(digit(), 1, 2)}))});
 }
-/// Numbers within bounds: integers, and fractions between two integers that are both within the bounds.
+/// Numbers within bounds: integers, and fractions between two integers that are both within the bounds or are bounds; of none, if there
+/// is neither.
 inline expression numbers(const bounds& b) {
   if (!b.any()) return numbers();
-  std::vector<expression> all{integers(b)};
+  std::vector<expression> all;
+  if (expression whole = integers(b); !whole.parts.empty()) all.push_back(std::move(whole));
   const double low = b.least.value_or(-largest_integer), high = b.most.value_or(largest_integer);
   // At the integer below which the fraction 0 is left out, the last digit is not 0.
   const expression some = joined({literal("."), repeat(digit(), 0, 14), codes({{'1', '9'}})});

@@ -50,8 +50,15 @@ class connection : public std::enable_shared_from_this<connection> {
         buffer_(host_->options.most_header + read_size * 2) {}
 
   void start() { read_header(); }
-  bool busy() const { return busy_; }
   connection_host& host() { return *host_; }
+  /// Ends the connection, unless a request is answered or on its way; one on its way has a moment to arrive, and is refused.
+  void drain() {
+    if (busy_ || closing_) return;
+    code e;
+    const bool begun = !watching_ && (parser_->got_some() || buffer_.size() != 0);
+    if (!begun && socket_.available(e) == 0) return close();
+    set_deadline(a_moment);
+  }
   /// Ends the connection at once.
   void close() {
     if (closed_) return;
@@ -112,6 +119,7 @@ class connection : public std::enable_shared_from_this<connection> {
 
  private:
   static constexpr std::size_t read_size = 4096, most_discarded = std::size_t{1} << 24;
+  static constexpr std::chrono::milliseconds a_moment{2000};  // for a client of a connection that ends
 
   bool answers(std::uint64_t number) const { return number == number_ && busy_ && !done_ && !closed_; }
 
@@ -120,7 +128,7 @@ class connection : public std::enable_shared_from_this<connection> {
     parser_.emplace();
     parser_->header_limit(host_->options.most_header);
     parser_->body_limit(host_->options.most_body);
-    set_deadline(host_->options.read_time);
+    set_deadline(host_->draining ? a_moment : host_->options.read_time);
     boost::beast::http::async_read_header(socket_, buffer_, *parser_, [self = shared_from_this()](code e, std::size_t) {
       if (e) return self->read_failed(e);
       self->read_body();
@@ -249,7 +257,7 @@ class connection : public std::enable_shared_from_this<connection> {
     closing_ = true;
     code ignored;
     socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
-    set_deadline(std::chrono::milliseconds(2000));
+    set_deadline(a_moment);
     buffer_.clear();
     watch();
   }

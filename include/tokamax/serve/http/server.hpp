@@ -101,8 +101,7 @@ class http_server {
     host_->draining = true;
     boost::system::error_code ignored;
     acceptor_.close(ignored);
-    for (auto open = host_->open; const auto& c : open)
-      if (!c->busy()) c->close();
+    for (auto open = host_->open; const auto& c : open) c->drain();
     stop_if_done();
   }
   void stop_if_done() {

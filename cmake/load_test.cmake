@@ -1,0 +1,20 @@
+# load_test.cmake: PROGRAM, the tests of serve, writes a tiny model into the folder WORK, and SERVE serves it to requests that PYTHON sends:
+# malformed ones one by one, and many at once with a cache that is too small for all. TOKAMAX_LOAD_SECONDS makes it longer.
+cmake_minimum_required(VERSION 3.25)
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
+if(NOT PYTHON OR NOT EXISTS /proc/self/fd)
+  message("skipped: no Python, or no /proc")
+  return()
+endif()
+set(seconds 5)
+if(DEFINED ENV{TOKAMAX_LOAD_SECONDS})
+  set(seconds $ENV{TOKAMAX_LOAD_SECONDS})
+endif()
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+set(ENV{TOKAMAX_OPENAI} ${WORK}/tiny)
+set(ENV{PYTHONDONTWRITEBYTECODE} 1)
+execute_process(COMMAND ${PROGRAM} "[.openai]" COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${PYTHON} ${root}/tests/golden/malformed_requests.py ${SERVE} ${WORK}/tiny COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${PYTHON} ${root}/tests/golden/load_serve.py ${SERVE} ${WORK}/tiny --seconds ${seconds} --
+                        --max-num-seqs 64 --cache 1MiB --threads 2 COMMAND_ERROR_IS_FATAL ANY)
