@@ -19,6 +19,11 @@ struct metrics {
   nn::accuracy right;
   nn::welford spread;
 };
+struct split {
+  int epoch = 3;
+  metrics train;
+  std::vector<nn::average> others;
+};
 const auto ints = [](std::initializer_list<std::int32_t> v) { return array::from<std::int32_t>(v); };
 const auto floats = [](std::initializer_list<float> v) { return array::from<float>(v); };
 bool is_nan(const array& a) { return std::isnan(a.item()); }
@@ -134,6 +139,40 @@ TEST_CASE("several metrics are a struct, which a program takes and returns") {
   CHECK(std::fabs(now.loss.compute().item() - total / 12) < 1e-6);
   CHECK(std::fabs(now.spread.compute().mean.item() - total / 12) < 1e-6);
   CHECK(now.right.right.count.item<int>() == 12);
+}
+
+TEST_CASE("the results of several metrics have the paths of these and the numbers of Flax") {
+  static_assert(nn::metric<nn::accuracy> && nn::metric<nn::welford> && !nn::metric<nn::statistics>);
+  static_assert(std::is_same_v<decltype(nn::average::total), nn::statistic>);
+  split m;
+  m.others.resize(2);
+  const std::vector<std::string> names{"train.loss",
+                                       "train.right",
+                                       "train.spread.mean",
+                                       "train.spread.standard_error_of_mean",
+                                       "train.spread.standard_deviation",
+                                       "others[0]",
+                                       "others[1]"};
+  const auto rows = {std::tuple{ints({1, 1, 0, 1, 0}), floats({1, 2, 3, 4}),
+                                std::vector{2.5f, 1.0f, 2.5f, 0.559017f, 1.118034f, 2.5f}},
+                     std::tuple{ints({0, 1, 1, 1, 1}), floats({3, 2, 1, 0}),
+                                std::vector{2.0f, 0.6f, 2.0f, 0.43301272f, 1.2247449f, 2.0f}}};
+  std::uint32_t seed = 0;
+  for (const auto& [labels, values, expected] : rows) {
+    m.train.right.update(tk::random::normal(tk::random::key(seed++), {5, 2}), labels);
+    m.train.loss.update(values);
+    m.train.spread.update(values);
+    m.others[0].update(values);
+    const auto results = nn::results_of(m);
+    REQUIRE(results.size() == names.size());
+    for (std::size_t k = 0; k < names.size(); ++k) CHECK(results[k].first == names[k]);
+    for (std::size_t k = 0; k < expected.size(); ++k) CHECK(std::fabs(results[k].second.item() - expected[k]) < 1e-6f);
+    CHECK(is_nan(results.back().second));
+  }
+  CHECK(nn::results_of(m.train.right)[0].first.empty());
+  CHECK(nn::results_of(m.train.right).size() == 1);
+  CHECK(nn::results_of(m.train.spread)[2].first == "standard_deviation");
+  CHECK(nn::results_of(std::vector<nn::average>()).empty());
 }
 
 TEST_CASE("accuracy says which labels are wrong") {

@@ -3,9 +3,15 @@
 // umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
+#include <tokamax/base/tree.hpp>         // for_each_record_with_path
 #include <tokamax/lax/reduce.hpp>        // argmax
 #include <tokamax/nn/statistic.hpp>      // statistic
 #include <tokamax/numpy/statistics.hpp>  // mean
+
+#include <string>       // string
+#include <string_view>  // string_view
+#include <utility>      // pair
+#include <vector>       // vector
 
 namespace tokamax::nn {
 
@@ -108,5 +114,37 @@ struct welford {
     return {select(count > 0, mean, none), deviation / sqrt(count), deviation};
   }
 };
+
+/// Has T a result of what it has seen? A metric is any struct with `compute`, and `update` with arguments of its own.
+/// source  flax.nnx.metrics.Metric
+template <class T>
+concept metric = requires(const T& m) { m.compute(); };
+
+/// The results of all metrics of a struct with their paths: "loss", "right", and for a welford `spread` "spread.mean" and two others.
+///
+///   for (const auto& [name, value] : nn::results_of(m)) fmt::print("{} {}\n", name, value.item());
+///
+/// source  the dict of flax.nnx.metrics.MultiMetric.compute
+template <class Metrics>
+constexpr std::vector<std::pair<std::string, array>> results_of(const Metrics& metrics) {
+  std::vector<std::pair<std::string, array>> found;
+  std::string above = "";
+  bool within = false;  // a metric, whose own fields may be metrics, as in `accuracy`
+  for_each_record_with_path(
+      [&]<class Record>(std::string_view path, const Record& record) {
+        if constexpr (metric<Record>) {
+          if (within && (path.starts_with(above + ".") || above.empty())) return;
+          within = true;
+          above = path;
+          for_each_leaf_with_path(
+              [&](std::string_view part, const array& value) {
+                found.emplace_back(above + (above.empty() || part.empty() ? "" : ".") + std::string(part), value);
+              },
+              record.compute());
+        }
+      },
+      metrics);
+  return found;
+}
 
 }  // namespace tokamax::nn

@@ -34,6 +34,8 @@ struct network {
   nn::rnn<nn::lstm_cell> layer{.cell = {.in = 3, .width = 4}};
 };
 using series = tk::tensor<tk::f32, 2, 5, 3>;
+static_assert(nn::recurrent_cell<nn::lstm_cell> && nn::recurrent_cell<nn::conv_lstm_cell> &&
+              !nn::recurrent_cell<nn::linear>);
 constexpr auto loss = [](const network& f, const series& x) { return tk::sum(tk::square(f.layer(x))); };
 }  // namespace
 

@@ -22,16 +22,22 @@ constexpr int feature_axes_of(const Cell& cell) {
 }
 }  // namespace detail
 
+/// Is T a cell? It has `start(extents of x without time and channels, dtype)`, and a call (state, x of one time) -> pair{state, result}.
+/// source  flax.nnx.RNNCellBase
+template <class T>
+concept recurrent_cell = requires(const T& cell, const shape& batch, const array& x, source_line l) {
+  array(cell(cell.start(batch, f32), x, l).second);
+};
+
 /// Takes a cell over time by one `scan`: `rnn<lstm_cell> layer{.cell = {.in = 8, .width = 16}}`.
 ///
-/// A cell has `start(extents of x without time and channels, dtype)`, and a call (state, x of one time) -> pair{state, result}.
 /// Sequences may have lengths of their own: what is behind them changes no state and has results of no meaning.
 ///
 /// shapes  x [batch..., time, in] ([time, batch..., in] with time_major) -> the same with the width of the cell for `in`;
 ///         lengths [batch...]
 /// errors  "rnn: rank" if x has no axis of time, "flip_sequences: lengths"
 /// source  flax.nnx.RNN
-template <class Cell>
+template <recurrent_cell Cell>
 struct rnn {
   Cell cell;
   bool reverse = false;     ///< from the last time to the first; results stay in the order of x
