@@ -34,6 +34,7 @@ endif()
 target_compile_definitions(tokamax_bench_systolic PRIVATE TOKAMAX_BENCH_SYSTOLIC_NUMBERS="${PROJECT_SOURCE_DIR}/tests/golden/tpu_measurements.txt")
 target_link_libraries(tokamax_bench_functions PRIVATE tokamax::linalg)
 target_link_libraries(tokamax_bench_optimisers PRIVATE tokamax::linalg)
+target_link_libraries(tokamax_bench_stablehlo PRIVATE tokamax::stablehlo)
 target_compile_definitions(tokamax_bench_ops PRIVATE TOKAMAX_BENCH_OPS_CASES="${PROJECT_SOURCE_DIR}/bench/cases/ops.txt")
 if(TARGET tokamax::onednn)  # a peer to compare with, and to choose
   target_link_libraries(tokamax_bench_gemm PRIVATE tokamax::onednn)
