@@ -35,6 +35,7 @@ target_compile_definitions(tokamax_bench_systolic PRIVATE TOKAMAX_BENCH_SYSTOLIC
 target_link_libraries(tokamax_bench_functions PRIVATE tokamax::linalg)
 target_link_libraries(tokamax_bench_networks PRIVATE tokamax::linalg)
 target_link_libraries(tokamax_bench_optimisers PRIVATE tokamax::linalg)
+target_link_libraries(tokamax_bench_stablehlo PRIVATE tokamax::stablehlo)
 target_compile_definitions(tokamax_bench_ops PRIVATE TOKAMAX_BENCH_OPS_CASES="${PROJECT_SOURCE_DIR}/bench/cases/ops.txt")
 if(TARGET tokamax::onednn)  # a peer to compare with, and to choose
   target_link_libraries(tokamax_bench_gemm PRIVATE tokamax::onednn)

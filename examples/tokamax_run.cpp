@@ -25,7 +25,7 @@ struct settings {
   std::vector<std::string> inputs;
   std::string device = "cpu", out;
   int threads = 0;
-  bool check = false, verify = false, time = false, text = false, ops = false;
+  bool check = false, verify = false, time = false, text = false, graph = false, ops = false;
 };
 
 void declare_options(CLI::App& app, settings& s) {
@@ -39,6 +39,7 @@ void declare_options(CLI::App& app, settings& s) {
   app.add_flag("--verify", s.verify, "trace all functions without running them, and count those that are refused");
   app.add_flag("--time", s.time, "say how long it took");
   app.add_flag("--text", s.text, "print the program as text, and do not run it");
+  app.add_flag("--graph", s.graph, "print the program as tokamax's own graph, and do not run it");
   app.add_flag("--ops", s.ops, "count its operations, and do not run it");
 }
 
@@ -154,6 +155,37 @@ void count_operations(const shlo::region& r, std::map<std::string, int>& counts)
   }
 }
 
+/// The graph of a program, and the elements of the arrays that it has.
+std::string graph_text(const shlo::program& p) {
+  std::vector<tk::array> in, out;
+  for (const shlo::argument& a : p.inputs()) in.emplace_back(a.type);
+  tk::graph g;
+  tk::trace_into(g, [&](const std::vector<tk::array>& x) { return p(x); }, out, in);
+  std::string text = tk::to_text(g);
+  const auto add = [&](const auto& self, const tk::graph& part) -> void {
+    for (const tk::array& a : tk::captured_arrays(part))
+      text.append(reinterpret_cast<const char*>(a.bytes()),
+                  static_cast<std::size_t>(a.size() * tk::size_of(a.dtype())));
+    for (const tk::graph& body : part.bodies) self(self, body);
+  };
+  add(add, g);
+  return text;
+}
+
+/// Prints what was read. A file of several modules is printed as one.
+int show(const settings& s) {
+  std::map<std::string, int> counts;
+  for (std::string separator; const std::string& part : modules_of(s.program)) {
+    const shlo::program_module m = tk::read_module(part);
+    for (const shlo::function& f : m.functions) count_operations(f.body, counts);
+    if (!s.ops) fmt::print("{}{}", separator, s.text ? shlo::to_text(m) : graph_text(shlo::program(m)));
+    separator = "// -----\n";
+  }
+  if (s.ops)
+    for (const auto& [name, count] : counts) fmt::print("{:6} {}\n", count, name);
+  return 0;
+}
+
 /// Writes the elements of an array as NumPy's file format has them.
 void write_npy(const tk::array& a, const std::string& path) {
   const char kind = tk::is_floating(a.dtype())   ? 'f'
@@ -180,19 +212,10 @@ int run(const settings& s) {
   tk::device& device = tk::train::device_named(s.device, "--device");
   if (s.check) return check(s, device);
   if (s.verify) return verify(s);
+  if (s.text || s.graph || s.ops) return show(s);
   auto begin = std::chrono::steady_clock::now();
   const shlo::program p = tk::read_stablehlo(s.program);
   const double reading = seconds_since(begin);
-  if (s.text) {
-    fmt::print("{}", shlo::to_text(p.source()));
-    return 0;
-  }
-  if (s.ops) {
-    std::map<std::string, int> counts;
-    for (const shlo::function& f : p.source().functions) count_operations(f.body, counts);
-    for (const auto& [name, count] : counts) fmt::print("{:6} {}\n", count, name);
-    return 0;
-  }
   std::vector<tk::array> inputs;
   for (const std::string& path : s.inputs) {
     tk::array x = tk::data::read_npy(path);

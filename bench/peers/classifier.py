@@ -47,7 +47,8 @@ def torch_step(case, threads, compiled):
     return step
 
 
-def jax_step(case):
+def jax_update(case):
+    """A step as a compiled function, and its arguments: the parameters, the state of Adam, images and labels."""
     import functools
 
     import jax
@@ -77,18 +78,23 @@ def jax_step(case):
 
     labels = jnp.arange(BATCH) % CLASSES
     optimizer = optax.adam(RATE)
-    state = optimizer.init(p)
 
     @functools.partial(jax.jit, donate_argnums=(0, 1))
-    def update(p, state):
+    def update(p, state, images, labels):
         loss = lambda p: optax.softmax_cross_entropy_with_integer_labels(logits(p, images), labels).mean()
         value, gradient = jax.value_and_grad(loss)(p)
         updates, state = optimizer.update(gradient, state, p)
         return optax.apply_updates(p, updates), state, value
 
+    return update, (p, optimizer.init(p), images, labels)
+
+
+def jax_step(case):
+    update, (p, state, images, labels) = jax_update(case)
+
     def step():
         nonlocal p, state
-        p, state, value = update(p, state)
+        p, state, value = update(p, state, images, labels)
         return float(value)
 
     return step

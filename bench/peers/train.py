@@ -103,7 +103,8 @@ def torch_step(case, threads, compiled, bf16, device="cpu"):
     return step
 
 
-def jax_step(case, bf16=False, attention=None):
+def jax_update(case, bf16=False, attention=None):
+    """A step as a compiled function, and its arguments: the parameters, the state of AdamW, ids and targets."""
     import jax
     import jax.numpy as jnp
     import optax
@@ -149,8 +150,12 @@ def jax_step(case, bf16=False, attention=None):
         return optax.apply_updates(p, updates), state, value
 
     p = init(jax.random.key(0))
-    state = optimizer.init(p)
     ids, targets = jax.random.randint(jax.random.key(1), (2, b, t), 0, case.vocab)
+    return update, (p, optimizer.init(p), ids, targets)
+
+
+def jax_step(case, bf16=False, attention=None):
+    update, (p, state, ids, targets) = jax_update(case, bf16, attention)
 
     def step():
         nonlocal p, state

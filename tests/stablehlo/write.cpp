@@ -60,7 +60,9 @@ void check(const row& r) {
     put(in, y);
     put(out, r.f(x, y));
   }
-  const array expected = r.f(x, y), found = tk::read_stablehlo(text)(cpu, {x, y})[0];
+  const tk::stablehlo::program p = tk::read_stablehlo(text);
+  CHECK(tk::stablehlo::to_text(p.source()) == text);
+  const array expected = r.f(x, y), found = p(cpu, {x, y})[0];
   REQUIRE(found.type() == expected.type());
   const array close =
       tk::allclose(tk::astype(found, f32), tk::astype(expected, f32), {.rtol = 1e-5, .atol = 1e-5, .equal_nan = true});
@@ -137,6 +139,20 @@ const std::vector<row> rows = {
        return tk::grad([&](const array& a) {
          return tk::sum(tk::tanh(tk::matmul(a, tk::transpose(y))) * tk::max(a, {.axis = {1}, .keepdims = true}));
        })(x);
+     }},
+    {"a step of training",
+     [](const array& x, const array& y) {
+       const std::vector<array> weights{y * 0.3f, tk::transpose(y) * 0.2f, tk::ones({4}), tk::zeros({4})};
+       const auto loss = [&](const std::vector<array>& w) {
+         const array hidden = tk::gelu(tk::matmul(tk::layer_norm(x, w[2], w[3]), w[1]));
+         return tk::mean(tk::softmax_cross_entropy(tk::matmul(hidden, w[0]), table));
+       };
+       const auto adamw = tk::optim::adamw({.learning_rate = 0.1, .weight_decay = 0.1});
+       const auto [value, gradient] = tk::value_and_grad(loss)(weights);
+       const auto [updates, state] = adamw.update(gradient, adamw.init(weights), weights);
+       tk::arrays all{tk::reshape(value, {1})};
+       for (const array& a : tk::optim::apply_updates(weights, updates)) all.push_back(tk::ravel(a));
+       return tk::concatenate(all, 0);
      }},
     {"random numbers", [](const array& x, const array&) { return x + tk::random::normal(tk::random::key(3), {3, 4}); }},
     {"a Cholesky factor",

@@ -71,7 +71,8 @@ std::string to_text(const program_module& m);
 }  // namespace stablehlo
 
 /// The program of a file, or of its content: StableHLO text, MLIR's bytecode of it (VHLO 0.9 to 1.20), or what jax.export
-/// serialized, of which the inputs are those that the program uses.
+/// serialized, of which the inputs are those that the program uses. Large constants of a file in the last two forms are not
+/// copied where they are aligned, so it must not change while the program lives.
 ///
 /// errors  "stablehlo" with line and column for text, "stablehlo bytecode" with byte and section, "stablehlo: file of jax.export"
 ///         with the field, and the path of the file; those of read_file
@@ -84,7 +85,8 @@ stablehlo::program_module read_module(const std::string& path_or_text);
 
 #if defined(TOKAMAX_STABLEHLO_COMPILED_ONCE)
 
-  #include <tokamax/base/system/file.hpp>                // read_file
+  #include <tokamax/base/system/file.hpp>                // input_file
+  #include <tokamax/core/memory/foreign_memory.hpp>      // map_file
   #include <tokamax/runtime/jit.hpp>                     // jit
   #include <tokamax/stablehlo/checks.hpp>                // compared
   #include <tokamax/stablehlo/reader/read_bytecode.hpp>  // read_bytecode
@@ -261,13 +263,20 @@ TOKAMAX_STABLEHLO_COMPILED_ONCE stablehlo::program read_stablehlo(const std::str
 TOKAMAX_STABLEHLO_COMPILED_ONCE stablehlo::program_module read_module(const std::string& path_or_text) {
   const bool is_content = path_or_text.find_first_of(std::string_view("\n\0", 2)) != std::string::npos ||
                           path_or_text.starts_with("module") || path_or_text.starts_with("func");
-  const std::string content = is_content ? path_or_text : read_file(path_or_text);
+  array file;  // its pages are read when they are needed, and constants keep them
+  if (!is_content) {
+    const auto size = static_cast<std::int64_t>(input_file(path_or_text).size());
+    file = map_file(path_or_text, 0, {u8, false, {size}});
+  }
+  const std::string_view content =
+      is_content ? std::string_view(path_or_text)
+                 : std::string_view(reinterpret_cast<const char*>(file.bytes()), static_cast<std::size_t>(file.size()));
   const std::span<const std::byte> bytes = std::as_bytes(std::span(content));
   try {
-    stablehlo::program_module m = content.find('\0') == std::string::npos ? stablehlo::read_text(content)
+    stablehlo::program_module m = content.find('\0') == content.npos ? stablehlo::read_text(content)
                                   : content.starts_with("ML\xefR")
-                                      ? stablehlo::read_bytecode(bytes)
-                                      : stablehlo::read_bytecode(stablehlo::detail::module_in_export(bytes));
+                                      ? stablehlo::read_bytecode(bytes, file)
+                                      : stablehlo::read_bytecode(stablehlo::detail::module_in_export(bytes), file);
     if (!is_content) m.file = path_or_text;
     return m;
   } catch (const error& e) {

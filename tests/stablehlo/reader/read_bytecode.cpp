@@ -3,8 +3,10 @@
 #include <tokamax/backend/cpu/device.hpp>
 #include <tokamax/lax/iota.hpp>
 #include <tokamax/stablehlo.hpp>
+#include <tokamax/stablehlo/reader/elements.hpp>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -12,6 +14,7 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/error_of.hpp"
+#include "support/temporary_folder.hpp"
 
 using tokamax::array;
 using tokamax::read_stablehlo;
@@ -20,10 +23,11 @@ using tokamax::test::error_of;
 
 namespace {
 
-std::string exported() {
-  std::ifstream file(TOKAMAX_ROOT "/tests/golden/stablehlo.export", std::ios::binary);
+std::string content(const char* path) {
+  std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
+std::string exported() { return content(TOKAMAX_ROOT "/tests/golden/stablehlo.export"); }
 std::string bytecode() {
   const std::string file = exported();
   const std::size_t begin = file.find("ML\xefR");
@@ -52,6 +56,51 @@ TEST_CASE("stablehlo bytecode: a file of jax.export gives what its text gives") 
   CHECK(a[0].item() == Approx(1.0726032f));  // JAX's value
   CHECK(a[0].item() == b[0].item());
   for (int i = 0; i < 6; ++i) CHECK(a[1].data<std::int32_t>()[i] == b[1].data<std::int32_t>()[i]);
+}
+
+TEST_CASE("stablehlo bytecode: large constants stay in the file, which the program keeps") {
+  const temporary_folder folder;
+  const std::string golden = content(TOKAMAX_ROOT "/tests/golden/stablehlo_constant.bc");
+  const std::string path = folder.write("constant.bc", golden).string();
+  const auto constant_of = [](const program& p) {
+    for (const auto& o : p.source().functions[0].body.operations)
+      if (o.name == "stablehlo.constant") return o.attributes.find("value")->elements.re;
+    return array();
+  };
+  array kept;
+  {
+    const program file = read_stablehlo(path), bytes = read_stablehlo(golden);
+    kept = constant_of(file);
+    CHECK(kept.storage()->read_only);
+    CHECK_FALSE(constant_of(bytes).storage()->read_only);
+    const array one = tokamax::ones({4096}, tokamax::u8);
+    std::filesystem::remove(path);
+    for (const program& p : {file, bytes}) {
+      const array sum = p(tokamax::cpu, {one})[0];
+      for (int i = 0; i < 4096; ++i) REQUIRE(sum.data<std::uint8_t>()[i] == i * 7 % 251 + 1);
+    }
+  }
+  for (int i = 0; i < 4096; ++i) REQUIRE(kept.data<std::uint8_t>()[i] == i * 7 % 251);
+}
+
+TEST_CASE("stablehlo bytecode: elements are copied if they are few, or do not lie as in memory") {
+  using tokamax::stablehlo::value_type;
+  array owner = array::uninitialized({tokamax::u8, false, {8196}});
+  for (int i = 0; i < 8196; ++i) owner.mutable_data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i % 101);
+  const auto stays = [&](tokamax::dtype type, std::int64_t count, std::size_t begin, const array& by) {
+    const value_type t{.is = value_type::form::array, .dtype = type, .extents = {count}};
+    const std::span<const std::byte> bytes(owner.bytes() + begin, static_cast<std::size_t>(count * size_of(type)));
+    tokamax::stablehlo::value v;
+    REQUIRE(tokamax::stablehlo::detail::elements_of_bytes(t, bytes, v, by).empty());
+    if (type != tokamax::bool_) CHECK(std::memcmp(v.re.bytes(), bytes.data(), bytes.size()) == 0);
+    return v.re.bytes() == bytes.data();
+  };
+  CHECK(stays(tokamax::f32, 2048, 0, owner));
+  CHECK(stays(tokamax::f32, 2048, 4, owner));
+  CHECK_FALSE(stays(tokamax::f32, 2048, 3, owner));
+  CHECK_FALSE(stays(tokamax::f32, 1023, 0, owner));
+  CHECK_FALSE(stays(tokamax::f32, 2048, 0, {}));
+  CHECK_FALSE(stays(tokamax::bool_, 8000, 0, owner));
 }
 
 TEST_CASE("stablehlo bytecode: text, module and text again are the same") {

@@ -109,7 +109,9 @@ TEST_CASE("stablehlo text: attributes") {
   const operation o = first_of(
       "  \"x.y\"() {a = [1 : i32, \"t\"], b = array<i64: 2, 3>, c = #stablehlo<precision HIGH>, d, e = @f, g = {h = "
       "1.5 : f32}, "
-      "i = #sdy.sharding<@mesh, [{\"x\"}]>, j = tensor<2xf32>, k = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, f, 0]>} : "
+      "i = #sdy.sharding<@mesh, [{\"x\"}]>, l = tf32, m = #stablehlo.replica_group_mesh_axes<axes = "
+      "[#stablehlo.axis_ref<sub_axis_info = (1)2>]>, j = tensor<2xf32>, k = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, "
+      "f, 0]>} : "
       "() -> ()");
   CHECK(o.attributes.find("a")->items[1].text == "t");
   CHECK(o.attributes.find("b")->items[1].integer == 3);
@@ -119,6 +121,8 @@ TEST_CASE("stablehlo text: attributes") {
   CHECK(o.attributes.find("g")->items[0].is == attribute::form::real);
   CHECK(o.attributes.find("i")->text == "#sdy.sharding<@mesh, [{\"x\"}]>");
   CHECK(o.attributes.find("j")->type.extents == shape{2});
+  CHECK(o.attributes.find("l")->type.other == "tf32");
+  CHECK(o.attributes.find("m")->text.ends_with("(1)2>]>"));
   CHECK(o.attributes.find("k")->names[8] == "output_spatial_dimensions");
   CHECK(o.attributes.find("k")->items[8].items[0].integer == 2);
 }
@@ -145,6 +149,9 @@ TEST_CASE("stablehlo text: wrong texts are refused with line and column") {
       {function_of("  \"x.y\"() ({\n^bb0:\n  x.z : () -> ()\n^bb1:\n}) : () -> ()"), "one block of operations"},
       {function_of("  \"x.y\"() {a = " + std::string(10000, '[') + "} : () -> ()"),
        "at most 200 parts inside one another"},
+      {"func.func @main(%a: tensor<2xf32>) {\n  %0 = stablehlo.add(%a) applies stablehlo.add across dimensions = [0] : "
+       "tensor<2xf32>\n",
+       "found \"applies\""},
       {"module {\n  module {\n  }\n}\n", "expected a function (line 2, column 3)"},
       {"func.func @other() {\n  return\n}\n", "stablehlo: function: found no @main"},
   };

@@ -1,6 +1,7 @@
 // tests/stablehlo/rules/rules.cpp: values of operations, as programs that compare themselves, and operations that make no sense.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu/device.hpp>
+#include <tokamax/compiler/text/print.hpp>
 #include <tokamax/stablehlo.hpp>
 
 #include "support/catch.hpp"
@@ -284,6 +285,18 @@ const row products[] = {
   %y = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 0]], reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x3xf32>, tensor<1x1x2xf32>) -> tensor<1x1x3xf32>
   %e = stablehlo.constant dense<[[[1.0, 12.0, 23.0]]]> : tensor<1x1x3xf32>
   stablehlo.custom_call @check.expect_close(%y, %e) : (tensor<1x1x3xf32>, tensor<1x1x3xf32>) -> ())"},
+    {"the gradient of a window, with the batch as features", R"(
+  %x = stablehlo.constant dense<[[[1.0], [2.0], [3.0], [4.0], [5.0]], [[0.0], [1.0], [0.0], [1.0], [0.0]]]> : tensor<2x5x1xf32>
+  %w = stablehlo.constant dense<[[[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [0.0, 0.0], [0.0, 0.0], [1.0, 2.0]]]> : tensor<2x4x2xf32>
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x5x1xf32>, tensor<2x4x2xf32>) -> tensor<2x1x2xf32>
+  %e = stablehlo.constant dense<[[[5.0, 8.0]], [[7.0, 9.0]]]> : tensor<2x1x2xf32>
+  stablehlo.custom_call @check.expect_eq(%y, %e) : (tensor<2x1x2xf32>, tensor<2x1x2xf32>) -> ())"},
+    {"the same with steps, dilation and padding", R"(
+  %x = stablehlo.constant dense<[[[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]]> : tensor<1x6x1xf32>
+  %w = stablehlo.constant dense<[[[1.0], [10.0], [100.0]]]> : tensor<1x3x1xf32>
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [f, 0, b]x[i, 0, o]->[b, 0, f], window = {stride = [2], pad = [[1, 0]], rhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x6x1xf32>, tensor<1x3x1xf32>) -> tensor<1x2x1xf32>
+  %e = stablehlo.constant dense<[[[420.0], [642.0]]]> : tensor<1x2x1xf32>
+  stablehlo.custom_call @check.expect_eq(%y, %e) : (tensor<1x2x1xf32>, tensor<1x2x1xf32>) -> ())"},
     {"a transform and its inverse", R"(
   %x = stablehlo.constant dense<[1.0, 2.0, 3.0, 5.0]> : tensor<4xf32>
   %y = stablehlo.fft %x, type = RFFT, length = [4] : (tensor<4xf32>) -> tensor<3xcomplex<f32>>
@@ -415,4 +428,36 @@ TEST_CASE("stablehlo: what is wrong with an operation is told with its line") {
     CHECK_THAT(error_of([&, t = text] { tokamax::read_stablehlo(program_of(t)).check(tokamax::cpu); }),
                contains(expected));
   }
+}
+
+TEST_CASE("stablehlo: a product whose free axes trade places is that of the operands in the other order") {
+  using tokamax::array;
+  const auto p = tokamax::read_stablehlo(R"(
+func.func @main(%a: tensor<4x2x3xf32>, %b: tensor<4x5x3xf32>) -> (tensor<4x5x2xf32>, tensor<2x4x5xf32>) {
+  %p = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x2x3xf32>, tensor<4x5x3xf32>) -> tensor<4x2x5xf32>
+  %t = stablehlo.transpose %p, dims = [0, 2, 1] : (tensor<4x2x5xf32>) -> tensor<4x5x2xf32>
+  %u = stablehlo.transpose %p, dims = [1, 0, 2] : (tensor<4x2x5xf32>) -> tensor<2x4x5xf32>
+  return %t, %u : tensor<4x5x2xf32>, tensor<2x4x5xf32>
+})");
+  array a = array::uninitialized({tokamax::f32, false, {4, 2, 3}}),
+        b = array::uninitialized({tokamax::f32, false, {4, 5, 3}});
+  for (array* x : {&a, &b})
+    for (int i = 0; i < x->size(); ++i) x->mutable_data<float>()[i] = static_cast<float>(i * 7 % 11 - 5);
+  const std::vector<array> y = p(tokamax::cpu, {a, b});
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 5; ++j)
+      for (int k = 0; k < 2; ++k) {
+        float sum = 0;
+        for (int n = 0; n < 3; ++n) sum += a.data<float>()[(i * 2 + k) * 3 + n] * b.data<float>()[(i * 5 + j) * 3 + n];
+        CHECK(y[0].data<float>()[(i * 5 + j) * 2 + k] == sum);
+        CHECK(y[1].data<float>()[(k * 4 + i) * 5 + j] == sum);
+      }
+  tokamax::graph g;
+  std::vector<array> in{array(a.type()), array(b.type())}, out;
+  tokamax::trace_into(g, [&](const std::vector<array>& x) { return p(x); }, out, in);
+  const std::string text = tokamax::to_text(g);
+  INFO(text);
+  const std::size_t first = text.find("transpose");
+  CHECK(first != text.npos);
+  CHECK(text.find("transpose", first + 1) == text.npos);
 }

@@ -138,7 +138,8 @@ class attribute_reader : public type_reader {
       expect("<");
       a = convolution_dimensions();
       expect(">");
-    } else if ((called.starts_with("stablehlo.") || called.starts_with("chlo.")) && next() == '<') {
+    } else if ((called.starts_with("stablehlo.") || called.starts_with("chlo.")) && next() == '<' &&
+               called != "stablehlo.replica_group_mesh_axes") {  // which names parts of axes of devices
       ++at_;
       attribute_list list;
       while (!accept(">")) {
@@ -190,6 +191,11 @@ class attribute_reader : public type_reader {
     operand("output", "b_batch_dimension", "f_feature_dimension");
     return record_of(std::move(list));
   }
+  /// Is this the name of a type of numbers, as i32, bf16, ui2 and tf32, which arrays need not have?
+  static bool names_numbers(std::string_view s) {
+    if (s.starts_with('u') || s.starts_with('b') || s.starts_with('t')) s.remove_prefix(1);
+    return s.size() > 1 && (s[0] == 'i' || s[0] == 'f') && is_digit(s[1]);
+  }
   /// What begins with a word.
   void named(attribute& a) {
     skip();
@@ -232,7 +238,7 @@ class attribute_reader : public type_reader {
       a.is = attribute::form::other;
       a.text = text_.substr(begin, at_ - begin);
     } else if (comes("tensor<") || comes("complex<") || comes("tuple<") || comes("index") || comes("none") ||
-               dtype_named(peek_word()) != dtype::none) {
+               names_numbers(peek_word())) {
       a.is = attribute::form::type;
       a.type = type();
     } else {

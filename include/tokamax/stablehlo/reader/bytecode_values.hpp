@@ -39,6 +39,8 @@ class bytecode_values {
  protected:
   static constexpr int deepest = 100;  ///< the most attributes inside one another
 
+  explicit bytecode_values(array owner) : owner_(std::move(owner)) {}
+
   /// Strings lie behind the list of their lengths, in the reverse order.
   void read_strings(byte_cursor r) {
     const std::uint64_t n = r.count();
@@ -193,7 +195,7 @@ class bytecode_values {
       return other_type("tuple<" + s + ">");
     }
     if (code < std::size(vhlo_types) && !vhlo_types[code].empty()) return number_type(vhlo_types[code]);
-    return other_type("type " + std::to_string(code) + " of VHLO");
+    return other_type("!vhlo.type" + std::to_string(code));
   }
   /// A type of MLIR, by its code.
   value_type builtin_type(byte_cursor& r, std::uint64_t code) {
@@ -205,7 +207,7 @@ class bytecode_values {
     if (code == 1) return number_type("index");
     if (code >= 3 && code <= 6) return number_type(std::array{"bf16", "f16", "f32", "f64"}[code - 3]);
     if (code == 13) return tensor(r);
-    return other_type("builtin type " + std::to_string(code));
+    return other_type("!builtin.type" + std::to_string(code));
   }
   /// A text of some kind.
   static attribute text_of(attribute::form is, std::string_view text) {
@@ -255,7 +257,7 @@ class bytecode_values {
     for (std::int64_t e : a.type.extents)
       if (e < 0) r.fail("an unknown extent", "the extents of elements");
     const std::span<const std::byte> bytes = r.raw(r.number());
-    if (std::string wrong = elements_of_bytes(a.type, bytes, a.elements); !wrong.empty())
+    if (std::string wrong = elements_of_bytes(a.type, bytes, a.elements, owner_); !wrong.empty())
       r.fail(wrong, "elements of the type");
     return a;
   }
@@ -330,6 +332,7 @@ class bytecode_values {
   std::vector<entry> places_;
   std::size_t attribute_count_ = 0;
   byte_cursor data_;
+  array owner_;
   int depth_ = 0;
 };
 

@@ -4,9 +4,11 @@
 // tested by tests/stablehlo/reader/read_text.cpp
 #pragma once
 
-#include <tokamax/base/element.hpp>      // dispatch, element_bits
-#include <tokamax/stablehlo/module.hpp>  // value, value_type
+#include <tokamax/base/element.hpp>                // dispatch, element_bits
+#include <tokamax/core/memory/foreign_memory.hpp>  // array_over
+#include <tokamax/stablehlo/module.hpp>            // value, value_type
 
+#include <cstdint>  // uintptr_t
 #include <cstring>  // memcpy
 #include <span>     // span
 #include <string>   // string
@@ -30,22 +32,31 @@ inline value equal_elements(const value_type& type, element_bits re, element_bit
   if (size(t.shape) == 0) return {array::uninitialized(t), type.complex ? array::uninitialized(t) : array()};
   return {array(re, t), type.complex ? array(im, t) : array()};
 }
+/// Elements of fewer bytes are copied, so that few of them do not keep a whole file.
+inline constexpr std::size_t least_shared_bytes = 4096;
+
 /// Data of `type` from the bytes of a text or file: those of all elements, or of one that all are equal to. Truth values take
-/// a bit each, or a byte. What has no elements needs no bytes. Returns what is wrong, or nothing.
-inline std::string elements_of_bytes(const value_type& type, std::span<const std::byte> bytes, value& result) {
+/// a bit each, or a byte. What has no elements needs no bytes. Many elements that lie as in memory stay where they are, if
+/// `owner` exists, which keeps them there. Returns what is wrong, or nothing.
+inline std::string elements_of_bytes(const value_type& type, std::span<const std::byte> bytes, value& result,
+                                     const array& owner = {}) {
   const array_type t = part_type(type);
   // A complex number has two parts of `each` bytes.
   const auto each = static_cast<std::size_t>(size_of(t.dtype)), parts = std::size_t{type.complex ? 2u : 1u};
   const auto count = static_cast<std::uint64_t>(size(t.shape));
   const bool some_bits = t.dtype == bool_ && count <= 8 && bytes.size() == 1 && bytes[0] != std::byte{0xff};
-  if (bytes.size() == each * parts && count != 1 && !some_bits)
+  if (bytes.size() == each * parts && (count == 1 || !some_bits))
     return result = equal_elements(type, element_at(t.dtype, bytes.data()),
                                    element_at(t.dtype, bytes.data() + (parts - 1) * each)),
            "";
-  const bool bits = t.dtype == bool_ && (bytes.size() != count || (some_bits && count != 1));
+  const bool bits = t.dtype == bool_ && (bytes.size() != count || some_bits);
   const std::uint64_t expected = bits ? count / 8 + (count % 8 != 0) : count * each * parts;
   if (count > bytes.size() * 8 || bytes.size() != expected)
     return std::to_string(bytes.size()) + " bytes where " + std::to_string(expected) + " are needed";
+  const bool as_in_memory = !bits && parts == 1 && !is_packed(t.dtype) && t.dtype != bool_;
+  if (as_in_memory && owner.exists() && bytes.size() >= least_shared_bytes &&
+      reinterpret_cast<std::uintptr_t>(bytes.data()) % each == 0)
+    return result.re = array_over(bytes.data(), t, [owner] {}), "";
   result.re = array::uninitialized(t);
   std::byte* const re = result.re.mutable_bytes();
   // Bits, parts, bytes of numbers that take fewer than 8 bits, or elements as they lie in memory.
@@ -58,7 +69,7 @@ inline std::string elements_of_bytes(const value_type& type, std::span<const std
       std::memcpy(re + i * each, bytes.data() + 2 * i * each, each);
       std::memcpy(im + i * each, bytes.data() + (2 * i + 1) * each, each);
     }
-  } else if (is_packed(t.dtype) || t.dtype == bool_) {
+  } else if (!as_in_memory) {
     dispatch(t.dtype, [&]<dtype T>() {
       auto* const out = result.re.mutable_data<element_t<T>>();
       for (std::size_t i = 0; i < count; ++i)
@@ -76,7 +87,8 @@ inline std::string elements_of_numbers(const value_type& type, const std::vector
   const array_type t = part_type(type);
   const std::size_t parts = type.complex ? 2 : 1;
   const auto count = static_cast<std::uint64_t>(size(t.shape));
-  if (splat && numbers.size() == parts) return result = equal_elements(type, numbers[0], numbers[parts - 1]), "";
+  if ((splat || count == 1) && numbers.size() == parts)
+    return result = equal_elements(type, numbers[0], numbers[parts - 1]), "";
   if (numbers.size() / parts != count || numbers.size() % parts)
     return std::to_string(numbers.size() / parts) + " elements where " + std::to_string(count) + " are needed";
   // The parts come one after the other.

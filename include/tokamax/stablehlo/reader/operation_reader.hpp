@@ -189,8 +189,10 @@ class operation_reader : public word_reader {
         return;
       } else if (c == '[') {
         kind == "get_tuple_element" ? tuple_index(o) : slice_bounds(o);
-      } else {
-        accept("applies") ? applied(o) : accept("across") ? void() : word_of_form(o, kind);
+      } else if (is_reduce && o.regions.empty() && accept("applies")) {
+        applied(o);
+      } else if (!accept("across")) {
+        word_of_form(o, kind);
       }
     }
     o.operands.insert(o.operands.end(), inits.begin(), inits.end());

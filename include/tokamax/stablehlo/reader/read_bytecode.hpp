@@ -19,7 +19,8 @@ namespace detail {
 /// The sections of a file, and the operations in one of them.
 class bytecode_reader : bytecode_values {
  public:
-  explicit bytecode_reader(std::span<const std::byte> file) : file_(file, 0, file.size(), "header") {}
+  explicit bytecode_reader(std::span<const std::byte> file, array owner)
+      : bytecode_values(std::move(owner)), file_(file, 0, file.size(), "header") {}
 
   program_module run() {
     const std::span<const std::byte> magic = file_.raw(4);
@@ -372,9 +373,12 @@ inline std::span<const std::byte> module_in_export(std::span<const std::byte> fi
 
 }  // namespace detail
 
-/// The module in MLIR's bytecode, versions 0 to 6, of VHLO 0.9 to 1.20.
+/// The module in MLIR's bytecode, versions 0 to 6, of VHLO 0.9 to 1.20. Large constants stay where they are, if an array
+/// `owner` is given that keeps the bytes there, and are copied if not.
 ///
 /// errors  "stablehlo bytecode" with the byte and the section
-inline program_module read_bytecode(std::span<const std::byte> bytes) { return detail::bytecode_reader(bytes).run(); }
+inline program_module read_bytecode(std::span<const std::byte> bytes, array owner = {}) {
+  return detail::bytecode_reader(bytes, std::move(owner)).run();
+}
 
 }  // namespace tokamax::stablehlo

@@ -4,7 +4,8 @@
 // tested by tests/stablehlo/rules/rules.cpp
 #pragma once
 
-#include <tokamax/lax/indexing/scatter.hpp>           // gather, scatter, scatter_add
+#include <tokamax/lax/dot_general.hpp>                // merged
+#include <tokamax/lax/indexing/scatter.hpp>           // gather, joined_rows, scatter, scatter_add
 #include <tokamax/lax/indexing/search_sorted.hpp>     // search_sorted
 #include <tokamax/lax/indexing/slice.hpp>             // slice
 #include <tokamax/lax/shapes/concatenate.hpp>         // concatenate
@@ -103,25 +104,14 @@ inline array row_of(const rule_call& c, const row_numbers& n, const shape& opera
 }
 /// The operand as rows [rows, rest...].
 inline array as_rows(const array& x, const row_numbers& n) {
-  axes order = n.indexed;
-  shape s{1};
-  for (std::int64_t a : n.indexed) s[0] *= x.extent(static_cast<int>(a));
-  for (std::int64_t a : n.rest) {
-    order.push_back(a);
-    s.push_back(x.extent(static_cast<int>(a)));
-  }
-  return reshape(transpose(x, order), s);
+  return tokamax::detail::joined_rows(transpose(x, tokamax::detail::merged(n.indexed, n.rest)), n.indexed.rank());
 }
 /// Rows as the operand that they were made of.
 inline array from_rows(const array& rows, const row_numbers& n, const shape& operand) {
-  axes order = n.indexed, back;
-  for (std::int64_t a : n.rest) order.push_back(a);
+  const axes order = tokamax::detail::merged(n.indexed, n.rest);
   shape s;
   for (std::int64_t a : order) s.push_back(operand[static_cast<int>(a)]);
-  for (int i = 0; i < operand.rank(); ++i)
-    for (int k = 0; k < order.rank(); ++k)
-      if (order[k] == i) back.push_back(k);
-  return transpose(reshape(rows, s), back);
+  return transpose(reshape(rows, s), inverse(order));
 }
 /// For each axis of [index..., windows of indexed axes..., rest...], without the collapsed ones, the axis of the result of gather.
 inline axes places_of_result(const rule_call& c, const row_numbers& n, int lead) {
@@ -141,14 +131,6 @@ inline axes places_of_result(const rule_call& c, const row_numbers& n, int lead)
       if (const std::int64_t k = of_axis[static_cast<int>(axis)]; k >= 0)
         places.push_back(n.offset[static_cast<int>(k)]);
   return places;
-}
-/// The permutation that undoes another one.
-inline axes inverse(const axes& p) {
-  axes back;
-  for (int i = 0; i < p.rank(); ++i)
-    for (int k = 0; k < p.rank(); ++k)
-      if (p[k] == i) back.push_back(k);
-  return back;
 }
 
 /// Windows at the places that indices name, as rows of the operand.

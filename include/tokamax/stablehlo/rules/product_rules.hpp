@@ -12,7 +12,8 @@
 #include <tokamax/stablehlo/rules/evaluator.hpp>       // rule_entry
 #include <tokamax/stablehlo/rules/factorisations.hpp>  // complex_cholesky
 
-#include <span>  // span
+#include <span>     // span
+#include <utility>  // swap
 
 namespace tokamax::stablehlo::detail {
 
@@ -65,6 +66,51 @@ inline values old_dot_value(const rule_call& c) {
   return {product_of(c, [&](const array& a, const array& b) { return astype(dot_general(a, b, d), to); })};
 }
 
+/// Has the window w [places..., C, O] of a convolution more places than the result, as in the gradients of windows?
+inline bool is_window_gradient(const array& x, const array& w, const conv_options& o, const value_type& result,
+                               const axes& of_output) {
+  namespace lax = tokamax::detail;
+  bool ok = x.dtype() == f32 && o.feature_groups == 1 && o.batch_groups == 1 && x.size() > 0 && w.size() > 0 &&
+            lax::conv_amounts_fit(x.shape(), w.shape(), o);
+  std::int64_t in_window = 1, in_result = 1;
+  for (int i = 0; ok && i < o.strides.rank(); ++i) {
+    const std::int64_t places = result.extents[static_cast<int>(of_output[i + 1])];
+    ok = lax::is_step(places) && lax::is_step(o.strides[i]);
+    in_window *= w.extent(i);
+    in_result = ok ? mul_extent(in_result, places) : 0;
+  }
+  return ok && in_result < in_window;
+}
+/// A convolution whose window has more places than the result, as gradients of windows have, by the op of these gradients: image
+/// [C, space..., N] and cotangent [C, places..., O] of x [N, space..., C] and w [places..., C, O] give y [space..., N, O], which has
+/// the axes `of_output` of the result in the order [N, space..., O].
+inline array as_window_gradient(const array& x, const array& w, const conv_options& o, const shape& result,
+                                const axes& of_output) {
+  const int rank = x.rank(), space = rank - 2;
+  axes window_last = iota_axes(rank), places_last{space}, order;
+  std::swap(window_last[0], window_last[rank - 1]);
+  conv_rhs_vjp_options g;
+  g.strides = o.rhs_dilation;
+  g.rhs_dilation = o.strides;
+  g.lhs_dilation = o.lhs_dilation;
+  g.low = o.low;
+  for (int i = 0; i < space; ++i) {
+    const std::int64_t places = result[static_cast<int>(of_output[i + 1])];
+    g.window.push_back(places);
+    g.high.push_back(tokamax::detail::dilated(w.extent(i), o.rhs_dilation[i]) - 1 +
+                     tokamax::detail::dilated(places, o.strides[i]) -
+                     tokamax::detail::dilated(x.extent(i + 1), o.lhs_dilation[i]) - o.low[i]);
+    places_last.push_back(i);
+    order.push_back(of_output[i + 1]);
+  }
+  places_last.push_back(space + 1);
+  order.push_back(of_output[0]);
+  order.push_back(of_output[rank - 1]);
+  const array y = bind(described<conv_rhs_vjp_p>(), {transpose(x, window_last), transpose(w, places_last)}, g,
+                       source_line::current());
+  return transpose(y, inverse(order));
+}
+
 /// x with its axes in the order that convolutions have: N or window, space, C.
 inline values convolution_value(const rule_call& c) {
   const int rank = c.at(0).re.rank(), space = rank - 2;
@@ -99,17 +145,15 @@ inline values convolution_value(const rule_call& c) {
   }
   o.feature_groups = static_cast<int>(c.integer("feature_group_count", 1));
   o.batch_groups = static_cast<int>(c.integer("batch_group_count", 1));
-  axes back;
-  for (int i = 0; i < rank; ++i)
-    for (int k = 0; k < rank; ++k)
-      if (of_output[k] == i) back.push_back(k);
   const dtype to = c.result().dtype, in = is_floating(to) ? to : f64;  // f64 has all products of integers below 2^53
   return {product_of(c, [&](const array& x, const array& w) {
     const array image = transpose(astype(x, in), of_input);
     array window = transpose(astype(w, in), of_kernel);
+    if (reversed.rank() == 0 && is_window_gradient(image, window, o, c.result(), of_output))
+      return as_window_gradient(image, window, o, c.extents(), of_output);
     if (reversed.rank()) window = reverse(window, reversed);
     const array y = conv_general_dilated(image, window, o);
-    return transpose(is_floating(to) ? y : astype(astype(y, i64), to), back);
+    return transpose(is_floating(to) ? y : astype(astype(y, i64), to), inverse(of_output));
   })};
 }
 

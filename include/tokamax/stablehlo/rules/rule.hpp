@@ -167,6 +167,15 @@ struct rule_call {
   }
 };
 
+/// The permutation that undoes another one; fewer axes, if p is none.
+inline axes inverse(const axes& p) {
+  axes back;
+  for (int i = 0; i < p.rank(); ++i)
+    for (int k = 0; k < p.rank(); ++k)
+      if (p[k] == i) back.push_back(k);
+  return back;
+}
+
 /// Complex numbers as a value.
 inline value of(const complex_parts& z) { return {z.re, z.im}; }
 

@@ -4,6 +4,7 @@
 // tested by tests/stablehlo/rules/rules.cpp
 #pragma once
 
+#include <tokamax/lax/dot_general.hpp>            // dot_general
 #include <tokamax/lax/indexing/gather.hpp>        // integers_in_i32
 #include <tokamax/lax/indexing/slice.hpp>         // slice, pad
 #include <tokamax/lax/iota.hpp>                   // iota
@@ -12,9 +13,30 @@
 #include <tokamax/lax/shapes/transpose.hpp>       // transpose
 #include <tokamax/stablehlo/rules/evaluator.hpp>  // rule_entry
 
-#include <span>  // span
+#include <span>     // span
+#include <utility>  // swap
 
 namespace tokamax::stablehlo::detail {
+
+/// x with its axes in another order. A product of which the free axes of both operands trade places is that of the operands in
+/// the other order: gradients that JAX writes have such transposes, and what follows reads their elements one after the other.
+inline array transposed(const array& x, const axes& order) {
+  if (!x.is_traced() || (*x.trace())[x.id()].op != &dot_general_p) return transpose(x, order);
+  const graph& g = *x.trace();
+  const node& n = g[x.id()];
+  const auto operand = [&](int k) { return array(x.trace(), g.operand(n, k), g[g.operand(n, k)].type, x.storage()); };
+  const array a = operand(0), b = operand(1);
+  auto d = call{.attributes = g.words_of(n), .attribute_count = n.word_count}.attrs<dot_dimensions>();
+  const int batch = d.lhs_batch.rank(), of_a = a.rank() - batch - d.lhs_contracting.rank(),
+            of_b = x.rank() - batch - of_a;
+  axes traded = iota_axes(batch);
+  for (int i = 0; i < of_b; ++i) traded.push_back(batch + of_a + i);
+  for (int i = 0; i < of_a; ++i) traded.push_back(batch + i);
+  if (order != traded) return transpose(x, order);
+  std::swap(d.lhs_batch, d.rhs_batch);
+  std::swap(d.lhs_contracting, d.rhs_contracting);
+  return dot_general(b, a, d);
+}
 
 /// Equal elements stay one literal.
 inline values constant_value(const rule_call& c) {
@@ -167,7 +189,7 @@ inline std::span<const rule_entry> shape_rules() {
       {"stablehlo.transpose", "transpose",
        [](const rule_call& c) -> values {
          const axes order = c.axes_of("permutation", c.at(0).re.rank());
-         return {each_part([&](const array& x) { return transpose(x, order); }, c.at(0))};
+         return {each_part([&](const array& x) { return transposed(x, order); }, c.at(0))};
        }},
   };
   return all;
