@@ -341,7 +341,7 @@ TEST_CASE("a recording has saves and restores where they happen, and waits for t
   const temporary_folder folder;
   const profile::session s;
   checkpoint::manager manager(folder.path, {.every = 1, .saved = [](const checkpoint::save_report&) {
-                                              std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                                              std::this_thread::sleep_for(std::chrono::milliseconds(100));
                                             }});
   manager.save_async(1, at(1));
   manager.wait();
