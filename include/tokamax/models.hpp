@@ -26,6 +26,7 @@
 //   models/latent_attention.hpp      attention whose keys and values are made of one small row of each token.
 //   models/model_folder.hpp          what folders of all models have in common.
 //   models/panel_codes.hpp           rows of blocks of ggml as columns of packed weights.
+//   models/quantized_folder.hpp      the tensors of folders whose matrices are floats of 8 or 4 bits with scales.
 //   models/sampling.hpp              the next token, by the logits of a model.
 //   models/sentence_encoder.hpp      a row of numbers for each sentence, alike for sentences that mean the same.
 //   models/t5.hpp                    an encoder that reads a text and a decoder that writes another one.
@@ -61,6 +62,7 @@
 #include <tokamax/models/latent_attention.hpp>
 #include <tokamax/models/model_folder.hpp>
 #include <tokamax/models/panel_codes.hpp>
+#include <tokamax/models/quantized_folder.hpp>
 #include <tokamax/models/sampling.hpp>
 #include <tokamax/models/sentence_encoder.hpp>
 #include <tokamax/models/t5.hpp>

@@ -28,10 +28,9 @@ inline constexpr op packed_dot_p{
     .infer = [](const call& c) -> array_type {
       const auto o = c.attrs<packed_dot_options>();
       const array &x = c[0], &codes = c[1], &scale = c[2];
-      const bool eight = detail::bits_of(o.format) == 8;
       const bool offset = o.format == packed_format::int_8 || o.format == packed_format::uint_4;
       bool fit = (c.count == 3 || (c.count == 4 && offset)) && x.rank() == 3 && codes.rank() == 4 && scale.rank() == 4;
-      fit = fit && x.dtype() == f32 && codes.dtype() == (eight ? i8 : u32);
+      fit = fit && x.dtype() == f32 && codes.dtype() == detail::code_dtype(o.format);
       fit = fit && (scale.dtype() == f32 || scale.dtype() == f16);
       fit = fit && !is_dyn(x.extent(2)) && o.columns >= 0 && codes.extent(0) == x.extent(0);
       const std::int64_t k = fit ? x.extent(2) : 0, p = detail::packed_panels(o.columns), g = fit ? scale.extent(2) : 0;
