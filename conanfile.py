@@ -14,8 +14,9 @@ class Tokamax(ConanFile):
     license = "Apache-2.0"
     description = "Arrays, gradients, fusion and memory plans made by the C++ compiler"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"compiled": [True, False], "text": [True, False], "zstd": [True, False]}  # kernels; tokenizers; compressed files
-    default_options = {"compiled": True, "text": False, "zstd": False}
+    options = {"compiled": [True, False], "text": [True, False], "zstd": [True, False],
+               "zlib": [True, False], "images": [True, False]}  # kernels; tokenizers; compressed files; JPEG and PNG
+    default_options = {"compiled": True, "text": False, "zstd": False, "zlib": False, "images": False}
     exports_sources = "CMakeLists.txt", "cmake/*", "include/*", "LICENSE"
     no_copy_source = True
 
@@ -34,6 +35,11 @@ class Tokamax(ConanFile):
             self.requires("utf8proc/2.8.0")
         if self.options.zstd:
             self.requires("zstd/1.5.5")
+        if self.options.zlib:
+            self.requires("zlib/1.3.1")
+        if self.options.images:
+            self.requires("libjpeg-turbo/3.0.2")
+            self.requires("libpng/1.6.43")
 
     def validate(self):
         check_min_cppstd(self, 20)

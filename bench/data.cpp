@@ -3,7 +3,7 @@
 //
 //   tokamax_bench_data [FOLDER [GIGABYTES]]
 //
-// Files of records and checkpoints of 1 GiB go to FOLDER, and are measured only if there is one. With GIGABYTES, so much JSONL and
+// Files of records, of lines of JSON and checkpoints of 1 GiB go to FOLDER, and are measured only if there is one. With GIGABYTES, so much JSONL and
 // ArrayRecord (half of each, which are deleted afterwards) goes through shuffle, pack, batch and prefetch, and the most memory is shown.
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/checkpoint.hpp>
@@ -21,6 +21,14 @@ namespace data = tokamax::data;
 namespace {
 struct example {
   tk::array image, label;
+};
+struct token_list {
+  std::vector<std::int32_t> ids;
+  std::size_t size() const { return ids.size(); }
+};
+struct one_text {
+  std::string text;
+  std::size_t size() const { return text.size(); }
 };
 tk::array bytes(const tk::shape& extents) {
   tk::array result = tk::array::uninitialized({tk::u8, false, extents});
@@ -117,11 +125,34 @@ void measure_array_record(const std::filesystem::path& folder) {
   if (bytes == 0) fmt::print("\n");
 }
 
+// Lines of 3 KB of tokens, and of 3 KB of text, one by one on one thread.
+void measure_jsonl(const std::filesystem::path& folder) {
+  const std::string path = (folder / "lines.jsonl").string();
+  const auto speed = [&](const char* name, const auto& value, auto&& read) {
+    std::string all;
+    const std::string line = tk::checkpoint::json_value::of(value).text() + "\n";
+    while (all.size() < 64 << 20) all += line;
+    std::ofstream(path, std::ios::binary) << all;
+    const auto source = read();
+    std::size_t sum = 0;
+    const double seconds = bench::median_seconds([&] {
+      for (std::int64_t i = 0; i < source.size(); ++i) sum += source[i].size();
+    });
+    bench::report("data", name, "tokamax", static_cast<double>(all.size()) / seconds / 1e6, "MB/s");
+    std::filesystem::remove(path);
+    if (sum == 0) fmt::print("\n");
+  };
+  token_list ids;
+  for (int i = 0; i < 500; ++i) ids.ids.push_back(i * 7919 % 50000);
+  speed("JSONL, tokens", ids, [&] { return data::jsonl<token_list>(path); });
+  one_text text;
+  for (int i = 0; i < 100; ++i) text.text += "Some words of a text, \"a quote\",\nand a line.";
+  speed("JSONL, text", text, [&] { return data::jsonl<one_text>(path); });
+}
+
 // A pipeline over more data than memory should hold.
 void measure_memory(const std::filesystem::path& folder, double gigabytes) {
-  struct document {
-    std::vector<std::int32_t> ids;
-  };
+  using document = token_list;
   const std::string lines = (folder / "long.jsonl").string(), records = (folder / "long.array_record").string();
   const auto half = static_cast<std::int64_t>(gigabytes * 5e8);
   std::int64_t written = 0, number = 0;
@@ -149,9 +180,8 @@ void measure_memory(const std::filesystem::path& folder, double gigabytes) {
     writer.finish();
   }
   const auto array_of = data::map([](const document& d) { return tk::array::from(d.ids); });
-  const auto parsed = data::map([](const std::string& text) {
-    return tk::checkpoint::json_value::parse(text, "record").as<document>("record", "record");
-  });
+  const auto parsed = data::map(
+      [](const std::string& text) { return tk::checkpoint::parse_json_as<document>(text, "record", "record"); });
   const auto through = [&](const auto& source, double& most) {
     const auto batches = source | data::shuffle({.seed = 1}) | array_of | data::repeat(1) | data::pack(1024) |
                          data::batch<data::packed<tk::array>>(32) | data::prefetch({.threads = 2, .elements = 8});
@@ -226,6 +256,7 @@ int main(int count, char** words) {
   measure_records();
   measure_packing();
   if (count > 1) measure_array_record(words[1]);
+  if (count > 1) measure_jsonl(words[1]);
   if (count > 1) measure_checkpoints(words[1]);
   if (count > 2) measure_memory(words[1], std::stod(words[2]));
 }

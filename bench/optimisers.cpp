@@ -3,10 +3,10 @@
 #if defined(__GNUC__) && !defined(__clang__)  // g++ 12 sees a growing list of characters overflow
   #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
-#include <tokamax/optim/lbfgs.hpp>
-#include <tokamax/optim/lion.hpp>
-#include <tokamax/optim/minimize.hpp>
-#include <tokamax/optim/muon.hpp>
+#include <tokamax/optim/descent/lion.hpp>
+#include <tokamax/optim/matrices/muon.hpp>
+#include <tokamax/optim/second_order/lbfgs.hpp>
+#include <tokamax/optim/second_order/minimize.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/measure.hpp"

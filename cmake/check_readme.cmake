@@ -8,7 +8,7 @@ set(fewest_blocks 4)     # in README.md
 
 set(count 0)
 foreach(page IN ITEMS README.md CONTRIBUTING.md CHANGELOG.md bench/README.md examples/design.md examples/coverage.md
-        examples/cookbook.md examples/course.md examples/from_jax.md examples/from_pytorch.md examples/house.md)
+        examples/cookbook.md examples/course.md examples/from_jax.md examples/from_pytorch.md examples/house.md examples/serving.md)
   if(NOT EXISTS ${root}/${page})
     problem("${page}: not there")
     continue()

@@ -4,7 +4,7 @@
 # One file may check many headers: where a header includes, itself or by others, all that was read before it, it sees no
 # more than if it were alone. So headers are put in chains, each of which includes the one before, and a chain is a file.
 # What the first header of a chain includes may be read before it, so headers that most chains begin with are precompiled.
-# Where the line "// needs <file>" of a header names a file that is not there, it need not compile.
+# Where the line "// needs <file>" of a header names a file that is not there, and so for each such line, it need not compile.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/problems.cmake)
 
@@ -91,8 +91,9 @@ foreach(chain RANGE ${PART} ${chains} ${PARTS})
   foreach(header IN LISTS headers_of_${chain})
     string(APPEND source "#include <${header}>\n")
     if(needs_of_${header})
-      string(REPLACE "// needs " "" needs "${needs_of_${header}}")
-      set(source "#if __has_include(${needs})\n${source}#endif\n")
+      list(TRANSFORM needs_of_${header} REPLACE "// needs (<.*>)" "__has_include(\\1)" OUTPUT_VARIABLE needs)
+      list(JOIN needs " && " needs)
+      set(source "#if ${needs}\n${source}#endif\n")
     endif()
   endforeach()
   execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${source}"

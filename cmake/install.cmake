@@ -12,7 +12,8 @@ configure_package_config_file(cmake/tokamax-config.cmake.in tokamax-config.cmake
 write_basic_package_version_file(tokamax-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 configure_file(cmake/compiled.cmake.in compiled.cmake @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tokamax-config.cmake ${PROJECT_BINARY_DIR}/tokamax-config-version.cmake
-              ${PROJECT_BINARY_DIR}/compiled.cmake cmake/flags.cmake cmake/kernels.cmake cmake/onednn.cmake cmake/xbyak.cmake cmake/optional.cmake cmake/text.cmake cmake/zstd.cmake
+              ${PROJECT_BINARY_DIR}/compiled.cmake cmake/flags.cmake cmake/kernels.cmake cmake/onednn.cmake cmake/xbyak.cmake
+              cmake/optional.cmake cmake/text.cmake cmake/zstd.cmake cmake/zlib.cmake cmake/images.cmake cmake/http.cmake
               cmake/stablehlo.cmake
               cmake/cuda_precompile.cmake DESTINATION ${package_folder})
 if(NOT TOKAMAX_HEADER_ONLY AND NOT TOKAMAX_SANITIZE)

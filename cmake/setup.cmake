@@ -13,7 +13,8 @@ endif()
 list(APPEND wanted libxsimd-dev xsimd/xsimd.hpp libeigen3-dev eigen3/Eigen/Dense libboost-dev boost/hana.hpp
      libfmt-dev fmt/format.h nlohmann-json3-dev nlohmann/json.hpp libcli11-dev CLI/CLI.hpp)
 # The same of what tokamax can do without. It is installed where that is possible, and nobody is asked for it.
-list(APPEND wished libpcre2-dev pcre2.h libutf8proc-dev utf8proc.h libzstd-dev zstd.h)
+list(APPEND wished libpcre2-dev pcre2.h libutf8proc-dev utf8proc.h libzstd-dev zstd.h zlib1g-dev zlib.h
+     libjpeg62-turbo-dev jpeglib.h libpng-dev png.h)
 cmake_host_system_information(RESULT processor QUERY OS_PLATFORM)
 if(processor STREQUAL x86_64)
   list(APPEND wished libxbyak-dev xbyak/xbyak.h)

@@ -1,5 +1,6 @@
 // examples/tokamax_run.cpp: runs programs that were exported as StableHLO, shows them, and runs suites that check themselves.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/base/system/file.hpp>
 #include <tokamax/data/sources/npy.hpp>
 #include <tokamax/stablehlo.hpp>
 #include <tokamax/tokamax.hpp>
@@ -24,7 +25,7 @@ struct settings {
   std::vector<std::string> inputs;
   std::string device = "cpu", out;
   int threads = 0;
-  bool check = false, time = false, text = false, ops = false;
+  bool check = false, verify = false, time = false, text = false, ops = false;
 };
 
 void declare_options(CLI::App& app, settings& s) {
@@ -35,6 +36,7 @@ void declare_options(CLI::App& app, settings& s) {
   app.add_option("--out", s.out,
                  "write result N to the file with this name and N.npy behind it, instead of printing it");
   app.add_flag("--check", s.check, "run the comparisons that the program asks for by check.expect_* calls");
+  app.add_flag("--verify", s.verify, "trace all functions without running them, and count those that are refused");
   app.add_flag("--time", s.time, "say how long it took");
   app.add_flag("--text", s.text, "print the program as text, and do not run it");
   app.add_flag("--ops", s.ops, "count its operations, and do not run it");
@@ -49,8 +51,8 @@ std::string described(const shlo::argument& a) {
   return s.append(tk::message(a.type).view()).append(a.is_complex ? " (complex)" : "");
 }
 
-/// Runs each program of a folder or the one of a file, and counts those whose comparisons hold.
-int check(const settings& s, tk::device& device) {
+/// The files of a folder, or the one file that is named.
+std::vector<std::filesystem::path> files_of(const settings& s) {
   std::vector<std::filesystem::path> files;
   if (std::filesystem::is_directory(s.program)) {
     for (const auto& f : std::filesystem::directory_iterator(s.program))
@@ -59,12 +61,38 @@ int check(const settings& s, tk::device& device) {
     files.emplace_back(s.program);
   }
   std::sort(files.begin(), files.end());
+  return files;
+}
+/// The modules of a file of tests, which lines of "// -----" divide. Files of bytes are one module.
+std::vector<std::string> modules_of(const std::filesystem::path& path) {
+  const std::string content = tk::read_file(path.string()), line = "\n// -----";
+  if (content.find('\0') != content.npos || content.find(line) == content.npos) return {path.string()};
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at != content.npos;) {
+    const std::size_t end = content.find(line, at);
+    parts.push_back("\n" + content.substr(at, end == content.npos ? end : end - at));
+    at = end == content.npos ? end : content.find('\n', end + 1);
+  }
+  return parts;
+}
+
+/// Runs what compares itself: @main, or all functions without arguments. Counts files whose comparisons all hold.
+int check(const settings& s, tk::device& device) {
+  const std::vector<std::filesystem::path> files = files_of(s);
   int passed = 0, failed = 0;
   std::map<std::string, int> refused;
   const auto begin = std::chrono::steady_clock::now();
   for (const std::filesystem::path& f : files) {
     try {
-      const std::vector<shlo::check_result> all = tk::read_stablehlo(f.string()).check(device);
+      std::vector<shlo::check_result> all;
+      for (const std::string& text : modules_of(f)) {
+        const shlo::program_module m = tk::read_module(text);
+        for (const shlo::function& each : m.functions) {
+          if (m.find("main") ? each.name != "main" : !each.body.arguments.empty() || !each.has_body) continue;
+          const std::vector<shlo::check_result> some = shlo::program(m, each.name).check(device);
+          all.insert(all.end(), some.begin(), some.end());
+        }
+      }
       const bool good = !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& c) { return c.passed; });
       (good ? passed : failed) += 1;
       for (const shlo::check_result& c : all)
@@ -73,7 +101,7 @@ int check(const settings& s, tk::device& device) {
       if (all.empty()) fmt::print("failed: {}: it compares nothing\n", f.filename().string());
     } catch (const tk::error& e) {
       ++refused[e.subject];
-      if (files.size() == 1) fmt::print("{}\n", e.what());
+      if (files.size() < 200) fmt::print("refused: {}: {}\n", f.filename().string(), e.what());
     }
   }
   int refusals = 0;
@@ -84,6 +112,39 @@ int check(const settings& s, tk::device& device) {
   fmt::print("{} programs: {} passed, {} failed, {} refused\n", files.size(), passed, failed, refusals);
   if (s.time) fmt::print("{:.2f} s\n", seconds_since(begin));
   return failed + refusals > 0;
+}
+
+/// Traces all functions of all modules. Modules that say "expected-error" are to be refused. Those are left out whose extents
+/// are not known, or that have operations without a rule.
+int verify(const settings& s) {
+  int refused = 0, wrong = 0, good = 0, accepted = 0, left_out = 0;
+  for (const std::filesystem::path& f : files_of(s)) {
+    for (const std::string& text : modules_of(f)) {
+      const bool expected = text.find("expected-error") != text.npos;
+      std::string problem, about;
+      try {
+        const shlo::program_module m = tk::read_module(text);
+        for (const shlo::function& each : m.functions)
+          if (each.has_body) shlo::program(m, each.name).verify();
+      } catch (const tk::error& e) {
+        problem = e.what();
+        about = e.subject;
+      }
+      if (about == "stablehlo: extents" || about == "stablehlo: operations without a rule") {
+        ++left_out;
+        continue;
+      }
+      (expected ? wrong : good) += 1;
+      if (expected && !problem.empty()) ++refused;
+      if (!expected && problem.empty()) ++accepted;
+      if (expected && problem.empty())
+        fmt::print("accepted: {}: {}\n", f.filename().string(), text.substr(text.find("expected-error"), 150));
+      if (!expected && !problem.empty()) fmt::print("refused: {}: {}\n", f.filename().string(), problem);
+    }
+  }
+  fmt::print("{} modules, {} left out: {} accepted of {}, {} refused of {} that are wrong\n", good + wrong + left_out,
+             left_out, accepted, good, refused, wrong);
+  return accepted < good || refused < wrong;
 }
 
 void count_operations(const shlo::region& r, std::map<std::string, int>& counts) {
@@ -99,8 +160,10 @@ void write_npy(const tk::array& a, const std::string& path) {
                     : tk::is_unsigned(a.dtype()) ? 'u'
                     : a.dtype() == tk::bool_     ? 'b'
                                                  : 'i';
-  std::string header = fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': (", kind == 'b' ? '|' : '<',
-                                   a.dtype() == tk::bf16 ? 'V' : kind, tk::size_of(a.dtype()));
+  std::string header =
+      fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': (", kind == 'b' ? '|' : '<',
+                  tk::is_floating(a.dtype()) && a.dtype() != tk::f16 && tk::bits_of(a.dtype()) < 32 ? 'V' : kind,
+                  tk::size_of(a.dtype()));
   for (const std::int64_t e : a.shape()) header += fmt::format("{},", e);
   header += "), }";
   header.append(63 - (header.size() + 10) % 64, ' ').append("\n");
@@ -116,6 +179,7 @@ int run(const settings& s) {
   tk::cpu_backend::set_num_threads(s.threads);
   tk::device& device = tk::train::device_named(s.device, "--device");
   if (s.check) return check(s, device);
+  if (s.verify) return verify(s);
   auto begin = std::chrono::steady_clock::now();
   const shlo::program p = tk::read_stablehlo(s.program);
   const double reading = seconds_since(begin);
@@ -130,7 +194,15 @@ int run(const settings& s) {
     return 0;
   }
   std::vector<tk::array> inputs;
-  for (const std::string& path : s.inputs) inputs.push_back(tk::data::read_npy(path));
+  for (const std::string& path : s.inputs) {
+    tk::array x = tk::data::read_npy(path);
+    if (inputs.size() < p.inputs().size()) {  // NumPy has no bfloat16: unsigned integers of its width are its bits
+      const tk::dtype expected = p.inputs()[inputs.size()].type.dtype;
+      if (tk::is_unsigned(x.dtype()) && tk::is_floating(expected) && tk::bits_of(expected) == tk::bits_of(x.dtype()))
+        x = tk::bitcast_convert_type(x, expected);
+    }
+    inputs.push_back(std::move(x));
+  }
   if (inputs.empty())
     for (const shlo::argument& a : p.inputs()) inputs.push_back(tk::array(0, a.type));
   begin = std::chrono::steady_clock::now();

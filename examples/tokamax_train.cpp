@@ -74,6 +74,18 @@ void write_metrics(tk::train::metrics_file& metrics, std::int64_t step,
   }
 }
 
+/// Prints what bounds the steps of a recording, and writes it as a page, for XProf and for Perfetto.
+void write_profile(const tk::profile::recording& all, const tk::train::run_folder& folder, tk::any_device device) {
+  const bool on_gpu = device.get().name().starts_with("cuda");
+  const tk::profile::roofline limits = on_gpu ? tk::measure_roofline(device) : tk::measure_roofline();
+  fmt::print("\n{}", tk::profile::summary_text(all, limits));
+  tk::profile::write_bytes(folder.profile_page(), tk::profile::to_html(all, limits, "tokamax_train"));
+  tk::profile::write_bytes(folder.xplane(), tk::profile::to_bytes(tk::profile::to_xspace(all, limits)));
+  tk::profile::write_bytes(folder.trace(), tk::profile::to_trace_json(all));
+  fmt::print("{}, {} (XProf) and {} (Perfetto) have the rest\n", folder.profile_page().string(),
+             folder.xplane().filename().string(), folder.trace().filename().string());
+}
+
 int run(const settings& s) {
   check_options(s);
   const tk::any_device device = tk::train::device_named(s.device, "--device");
@@ -140,18 +152,22 @@ int run(const settings& s) {
   double held_out_loss = 0;
   const tk::train::interruption interruption;
   int signal = 0;
+  std::optional<tk::profile::session> recording;
   for (std::int64_t i = first + 1; i <= s.steps && !signal; ++i) {
-    example batch = reader.next().value;
-    std::optional<tk::profile::timeline> recording;
     if (s.profile && i == std::min(first + 3, s.steps)) recording.emplace();  // caches and memory are warm by then
-    auto [next, value] = step(std::move(now), batch);  // the move gives the buffers to the next state
-    now = std::move(next);
-    if (recording) {
-      device.get().synchronize();
-      const bool on_gpu = device.get().name().starts_with("cuda");
-      const auto limits = on_gpu ? tk::measure_roofline(device) : tk::measure_roofline();
-      fmt::print("\nstep {}\n{}", i, tk::profile::to_text(recording->events(), limits));
-      tk::profile::write_trace(recording->events(), folder.trace());
+    const auto next_batch = [&] {
+      const tk::profile::span wait("data", tk::profile::mark_kind::wait);
+      return reader.next().value;
+    };
+    const auto value = [&] {
+      const tk::profile::step mark(i);
+      auto [next, loss_now] = step(std::move(now), next_batch());  // the move gives the buffers to the next state
+      now = std::move(next);
+      if (recording) device.get().synchronize();
+      return loss_now;
+    }();
+    if (recording && i == std::min(first + 7, s.steps)) {
+      write_profile(recording->read(), folder, device);
       recording.reset();
     }
     progress.step(i, [&] { return value.item(); });

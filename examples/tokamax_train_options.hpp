@@ -64,7 +64,7 @@ inline void declare_options(CLI::App& app, settings& s) {
   app.add_flag("--allow-changes", s.allow_changes, "resume although the model, the text or other settings differ")
       ->needs(resume);
   app.add_flag("--profile", s.profile,
-               "print what the third step spends its time on, and write trace.json for Perfetto");
+               "print what bounds the third to seventh step, and write profile.html, a page about it");
   app.add_option("--simulate", s.simulate,
                  "print what a step would cost on a TPU: v4, v5e, v5p, v6e, tpu7x, or toy8x8 with 64 cells");
   app.add_flag("--bf16", s.bf16, "compute in bfloat16; weights, sums and losses stay in 32 bits");

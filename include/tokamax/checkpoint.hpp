@@ -15,6 +15,7 @@
 //   checkpoint/items.hpp               things of several kinds under names of their own, saved in one step.
 //   checkpoint/json.hpp                JSON that anybody may have written, read strictly and within bounds.
 //   checkpoint/json_record.hpp         a JSON record of a file, read field by field, such as the config.json of a model.
+//   checkpoint/json_text.hpp           plain records read straight from the bytes of a JSON text.
 //   checkpoint/json_value.hpp          numbers, texts, vectors and plain records as a JSON value, and back.
 //   checkpoint/manager.hpp             the checkpoints of a run, one folder a step.
 //   checkpoint/metadata.hpp            numbers, texts and plain records that are saved beside the arrays.
@@ -45,6 +46,7 @@
 #include <tokamax/checkpoint/items.hpp>
 #include <tokamax/checkpoint/json.hpp>
 #include <tokamax/checkpoint/json_record.hpp>
+#include <tokamax/checkpoint/json_text.hpp>
 #include <tokamax/checkpoint/json_value.hpp>
 #include <tokamax/checkpoint/manager.hpp>
 #include <tokamax/checkpoint/metadata.hpp>

@@ -34,7 +34,6 @@
 //   data/sources/csv.hpp                  tables of texts or numbers with a row a line.
 //   data/sources/file_bytes.hpp           the bytes of a file, mapped into memory, and numbers in them.
 //   data/sources/highway_hash.hpp         the hash of ArrayRecord's files.
-//   data/sources/inflate.hpp              bytes that were compressed by deflate, as in zip files.
 //   data/sources/lines.hpp                the lines of a text file, and records of JSON, one a line.
 //   data/sources/npy.hpp                  arrays in NumPy's files, one or several.
 //   data/sources/proto.hpp                the fields of a message of protocol buffers, read and written.
@@ -83,7 +82,6 @@
 #include <tokamax/data/sources/csv.hpp>
 #include <tokamax/data/sources/file_bytes.hpp>
 #include <tokamax/data/sources/highway_hash.hpp>
-#include <tokamax/data/sources/inflate.hpp>
 #include <tokamax/data/sources/lines.hpp>
 #include <tokamax/data/sources/npy.hpp>
 #include <tokamax/data/sources/proto.hpp>

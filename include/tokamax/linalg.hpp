@@ -18,6 +18,7 @@
 //   linalg/products.hpp          products of vectors and of many matrices: multi_dot, outer, cross, vecdot, trace, diagonal.
 //   linalg/qr.hpp                a matrix as orthonormal columns times an upper triangle.
 //   linalg/random.hpp            samples that need a decomposition of a matrix: multivariate_normal, orthogonal.
+//   linalg/schur.hpp             a square matrix as an orthogonal basis times a matrix that is triangular but for blocks of two rows.
 //   linalg/solve.hpp             systems of linear equations, and the inverse of a matrix.
 //   linalg/svd.hpp               the singular value decomposition.
 //   linalg/tensor_solve.hpp      linear equations between tensors: tensorsolve and tensorinv.
@@ -40,6 +41,7 @@
 #include <tokamax/linalg/products.hpp>
 #include <tokamax/linalg/qr.hpp>
 #include <tokamax/linalg/random.hpp>
+#include <tokamax/linalg/schur.hpp>
 #include <tokamax/linalg/solve.hpp>
 #include <tokamax/linalg/svd.hpp>
 #include <tokamax/linalg/tensor_solve.hpp>

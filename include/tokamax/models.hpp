@@ -26,6 +26,7 @@
 //   models/latent_attention.hpp      attention whose keys and values are made of one small row of each token.
 //   models/model_folder.hpp          what folders of all models have in common.
 //   models/panel_codes.hpp           rows of blocks of ggml as columns of packed weights.
+//   models/placed_step.hpp           a step of a decoder as a program with its weights on a device.
 //   models/quantized_folder.hpp      the tensors of folders whose matrices are floats of 8 or 4 bits with scales.
 //   models/sampling.hpp              the next token, by the logits of a model.
 //   models/sentence_encoder.hpp      a row of numbers for each sentence, alike for sentences that mean the same.
@@ -62,6 +63,7 @@
 #include <tokamax/models/latent_attention.hpp>
 #include <tokamax/models/model_folder.hpp>
 #include <tokamax/models/panel_codes.hpp>
+#include <tokamax/models/placed_step.hpp>
 #include <tokamax/models/quantized_folder.hpp>
 #include <tokamax/models/sampling.hpp>
 #include <tokamax/models/sentence_encoder.hpp>

@@ -10,6 +10,7 @@
 #include <tokamax/data.hpp>
 #include <tokamax/linalg.hpp>
 #include <tokamax/numpy.hpp>
+#include <tokamax/optim/wrappers/multi_steps.hpp>
 #include <tokamax/profile.hpp>
 #include <tokamax/tokamax.hpp>
 #include <tokamax/transforms/checks/check.hpp>

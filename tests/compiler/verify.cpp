@@ -44,12 +44,22 @@ arrays update(const arrays& x) {  // f32[64,8], f32[2,8], i32[]
   const array z = dynamic_update_slice_in_dim(y, x[1] * sum(y), x[2] + 1, 0);
   return {z, exp(matmul(x[1], transpose(x[1]))), x[1] * 2.0f};
 }
+arrays late(const arrays& x) {  // f32[8,8]
+  return {x[0] * 2.0f, matmul(exp(matmul(x[0], x[0])), x[0])};
+}
 arrays symbols(const arrays& x) {  // f32[n,4], f32[4,4]
   const array h = tanh(matmul(x[0], x[1]));
   return {sum(h, {{0}}), matmul(h, x[1]) + h, transpose(h)};
 }
 arrays updates(const arrays& x) {  // f32[8], f32[8], f32[4,8]
   return {x[0] - 0.1f * sum(x[2], {{0}}), x[1] - 0.1f * sum(x[2] * 2.0f, {{0}})};
+}
+
+arrays moments(const arrays& x) {  // f32[8], f32[8]
+  return {0.9f * x[0] + x[1], sign(x[0]) - x[1]};
+}
+arrays turned(const arrays& x) {  // f32[4,4], f32[4,4]
+  return {x[0] + x[1], transpose(x[0]) * x[1]};
 }
 
 arrays parts(const arrays& x) {  // f32[40,64], f32[30,64]
@@ -97,8 +107,11 @@ const made& valid(const std::string& name) {
     m.emplace("layer", made(layer, {{f32, false, {4, 6}}, {f32, false, {6, 5}}, {f32, false, {4, 5}}}));
     m.emplace("control", made(control, {{f32, false, {3}}, {f32, false, {5, 3}}}));
     m.emplace("update", made(update, {{f32, false, {64, 8}}, {f32, false, {2, 8}}, {i32, false, {}}}));
+    m.emplace("late", made(late, {{f32, false, {8, 8}}}));
     m.emplace("symbols", made(symbols, {n4, {f32, false, {4, 4}}}));
     m.emplace("parts", made(parts, {{f32, false, {40, 64}}, {f32, false, {30, 64}}}));
+    m.emplace("turned", made(turned, {{f32, false, {4, 4}}, {f32, false, {4, 4}}}));
+    m.emplace("moments", made(moments, {{f32, false, {8}}, {f32, false, {8}}}));
     m.emplace("updates", made(updates, {{f32, false, {8}}, {f32, false, {8}}, {f32, false, {4, 8}}}));
     return m;
   }();
@@ -161,7 +174,7 @@ void check(const std::vector<fault>& faults) {
 }  // namespace
 
 TEST_CASE("valid programs pass") {
-  for (const char* name : {"layer", "control", "update", "symbols", "updates", "parts"}) {
+  for (const char* name : {"layer", "control", "update", "late", "symbols", "updates", "moments", "turned", "parts"}) {
     INFO(name);
     CHECK(error_of([&] { valid(name).verify(); }) == "none");
   }
@@ -372,6 +385,16 @@ TEST_CASE("faults of memory and order are found") {
        [](made& m) { result(m.p, find(m.p, "exp"), 0).buffer = result(m.p, find(m.p, "dot_general"), 0).buffer; }},
       {"parts", "result 0 of step 1 (loop 1 of tanh %", "memory that step 0 (loop 0 of mul %",
        [](made& m) { result(m.p, find(m.p, "tanh"), 0).offset = 1000; }},
+      {"turned", "result 0 of step 0 (loop 0 of ", "lets it overwrite",  // another operand reads it in another order
+       [](made& m) {
+         plan_buffer& b = buffer(m.p, result(m.p, m.p.steps[0], 0));
+         b.donor = 0;
+         b.reuse = static_cast<int>(m.p.numbers[m.p.regions[0].inputs]);
+       }},
+      {"moments", "result 1 of step 0 (loop 0 of ", "lets it overwrite",
+       [](made& m) { buffer(m.p, result(m.p, m.p.steps[0], 1)).reuse = -1; }},
+      {"moments", "output 1 of program", "the memory of input 0, expected not that of output 0",
+       [](made& m) { m.p.buffers[m.p.numbers[m.p.regions[0].outputs + 1]].donor = 0; }},
       {"layer", "result 1 of step 5 (sort %", "an unread one that step 7",
        [](made& m) { find(m.p, "sort").unread = 2; }},
       {"layer", "bytes that steps write", "step 0 (dot_general %",
@@ -389,8 +412,8 @@ TEST_CASE("faults of memory and order are found") {
        }},
       {"update", "output 2 of program", "the memory of input 9",
        [](made& m) { m.p.buffers[m.p.numbers[m.p.regions[0].outputs + 2]].donor = 9; }},
-      {"update", "result 0 of step 3 (loop 2 of mul %", "reads later",
-       [](made& m) { m.p.buffers[m.p.numbers[m.p.regions[0].outputs + 2]].donor = 1; }},
+      {"late", "(loop 0 of mul %", "reads later",
+       [](made& m) { m.p.buffers[m.p.numbers[m.p.regions[0].outputs]].donor = 0; }},
       {"control", "effect of step 5 (io_callback %", "after that of %",
        [](made& m) { std::swap(m.p.steps[1], m.p.steps[5]); }},
       {"control", "bodies of step 0 (scan %", "found 0 and on", [](made& m) { find(m.p, "scan").region = 0; }},

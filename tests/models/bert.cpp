@@ -3,7 +3,7 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/models/bert_from_pretrained.hpp>
 #include <tokamax/models/sentence_encoder.hpp>
-#include <tokamax/nn/init.hpp>
+#include <tokamax/nn/initializers/init.hpp>
 #include <tokamax/transforms/grad.hpp>
 
 #include "support/catch.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/models/decoder.hpp>
-#include <tokamax/nn/init.hpp>
+#include <tokamax/nn/initializers/init.hpp>
 #include <tokamax/ops/cross_entropy.hpp>
 #include <tokamax/runtime/jit.hpp>
 #include <tokamax/transforms/grad.hpp>

@@ -4,8 +4,8 @@
 #include <tokamax/models/from_pretrained.hpp>
 #include <tokamax/models/generator.hpp>
 #include <tokamax/nn/capture.hpp>
-#include <tokamax/nn/init.hpp>
-#include <tokamax/nn/router_losses.hpp>
+#include <tokamax/nn/experts/router_losses.hpp>
+#include <tokamax/nn/initializers/init.hpp>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"

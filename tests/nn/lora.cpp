@@ -153,6 +153,40 @@ TEST_CASE("a training step changes adapters and nothing else, and they are saved
   CHECK(paths.find("blocks[1].feed_forward.up.kernel.a ") != std::string::npos);
 }
 
+TEST_CASE("dropout changes what adapters read from step to step, and the model alone stays") {
+  const adapters a = some_adapters();
+  const auto value = [&](double rate, const tk::random::key& k) {
+    return tk::jit([rate](const adapters& f, const model& m, const array& x,
+                          const tk::random::key& now) { return lora::apply(m, f, {.rate = rate, .key = now})(x); },
+                   tk::cpu)(a, start, ids, k);
+  };
+  const array plain = tk::jit([](const adapters& f, const model& m, const array& x) { return lora::apply(m, f)(x); },
+                              tk::cpu)(a, start, ids);
+  const tk::random::key one(1), two(2);
+  CHECK(tk::test::distance(value(0, one), plain) == 0);
+  CHECK(tk::test::distance(value(1, one), start(ids)) < 1e-6);
+  CHECK(tk::test::distance(value(0.3, one), value(0.3, one)) == 0);
+  CHECK(tk::test::distance(value(0.3, one), plain) > 1e-3);
+  CHECK(tk::test::distance(value(0.3, one), value(0.3, two)) > 1e-3);
+  CHECK_THROWS_WITH(value(-0.1, one), contains("lora::apply: dropout") && contains("below 0"));
+  CHECK_THROWS_WITH(value(std::nan(""), one), contains("lora::apply: dropout") && contains("nan"));
+}
+
+TEST_CASE("stacked layers draw by a key for each of them") {
+  const auto layers = tk::init(tk::nn::stack(3, tk::nn::linear{8, 8}), tk::random::key(0));
+  auto adapter = lora::init(layers, matching("*.kernel"), {.rank = 2}, tk::random::key(1));
+  adapter = tk::tree_map([](const array& v) { return tk::test::noise(v.shape(), 5) * 0.3f; }, adapter);
+  const array x = tk::test::noise({4, 8}, 6);
+  const auto of = [&](double rate) {
+    return tk::jit([rate](const auto& f, const auto& m, const array& in,
+                          const tk::random::key& k) { return lora::apply(m, f, {.rate = rate, .key = k})(in); },
+                   tk::cpu)(adapter, layers, x, tk::random::key(3));
+  };
+  CHECK(tk::test::distance(of(0), lora::merge(layers, adapter)(x)) < 2e-6);
+  CHECK(tk::test::distance(of(1), layers(x)) < 2e-6);
+  CHECK(tk::test::distance(of(0.5), of(0)) > 1e-3);
+}
+
 TEST_CASE("lora says what does not fit") {
   const adapters a = some_adapters();
   const auto init = [](const auto& chosen, int rank) {

@@ -153,6 +153,39 @@ TEST_CASE("programs known while compiling have the bits of those traced at run t
   CHECK(tk::test::bit_difference(early, call(g)).empty());
 }
 
+TEST_CASE("dropout zeroes what the first factor reads, by the key, and gradients see the same zeros") {
+  const parts p = some({}, 16, 12, 2), stack = some({3}, 16, 12, 2);
+  const array x = noise({64, 16}, 4), y = noise({3, 64, 16}, 5);
+  const tk::random::key key(7);
+  const array keys = tk::random::split(key, {3});
+  const auto loss = [&](const parts& q, const array& in, const array& k, double rate) {
+    return tk::sum(tk::square(tk::matmul(in, tk::low_rank_update(q.w, q.a, q.b, scale, rate, k))));
+  };
+  const auto expected = [&](const parts& q, const array& in, const tk::random::key& k, double rate) {
+    const array kept = tk::random::bernoulli(k, 1 - rate, in.shape());
+    const array less = tk::select(kept, in / (1 - rate), tk::zeros_like(in));
+    return tk::sum(tk::square(tk::matmul(in, q.w) + scale * tk::matmul(tk::matmul(less, q.a), q.b)));
+  };
+  for (const double rate : {0.0, 0.25, 0.9}) {
+    const auto found = tk::jit(tk::value_and_grad([&](const parts& q, const array& k) { return loss(q, x, k, rate); }),
+                               tk::cpu)(p, key);
+    const auto wanted = tk::value_and_grad([&](const parts& q) { return expected(q, x, key, rate); })(p);
+    CHECK(tk::test::distance(found.first, wanted.first) < 2e-6);
+    CHECK(tk::test::distance(found.second.a, wanted.second.a) < 3e-6);
+    CHECK(tk::test::distance(found.second.b, wanted.second.b) < 3e-6);
+    CHECK(tk::test::distance(found.second.w, wanted.second.w) < 3e-6);
+  }
+  const auto all = [&](double rate) {
+    return tk::jit([&, rate](const parts& q, const array& k) { return loss(q, y, k, rate); }, tk::cpu)(stack, keys);
+  };
+  const tk::random::key first(tk::squeeze(tk::slice_in_dim(keys, 0, 1, 0), 0));
+  CHECK(tk::test::distance(all(0.5), expected(stack, y, first, 0.5)) < 2e-6);
+  CHECK(tk::test::distance(all(1), tk::sum(tk::square(tk::matmul(y, stack.w)))) < 2e-6);
+  CHECK(tk::test::distance(tk::low_rank_update(p.w, p.a, p.b, scale, 0.5, key), updated(p)) == 0);  // no product
+  CHECK_THROWS_WITH(tk::low_rank_update(stack.w, stack.a, stack.b, 1, 0.5, key),
+                    contains("low_rank_update: keys") && contains("u32[3,2]"));
+}
+
 TEST_CASE("low_rank_update says what does not fit") {
   const auto of = [](const tk::shape& s) { return array({tk::f32, false, s}); };
   CHECK_THROWS_WITH(tk::low_rank_update(of({4}), of({4, 1}), of({1, 4})),

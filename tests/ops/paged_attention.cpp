@@ -1,8 +1,8 @@
 // tests/ops/paged_attention.cpp: paged attention in programs: compiled, in loops that decode, computed again, in batches.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/profile.hpp>
 #include <tokamax/tokamax.hpp>
 
+#include "support/byte_count.hpp"
 #include "support/check_op.hpp"
 #include "support/golden.hpp"
 #include "support/paged_problem.hpp"
@@ -63,13 +63,6 @@ struct static_decoding {
   tk::tensor<tk::i32, 2> kv_lens;
 };
 
-/// Bytes that the steps of programs move, without those that hold other steps.
-struct byte_count : tk::profile::observer {
-  double bytes = 0;
-  std::int64_t now() const override { return 0; }
-  void record(tk::profile::event e) override { bytes += e.outer ? 0 : e.bytes; }
-};
-
 }  // namespace
 
 TEST_CASE("a loop that decodes is its steps one by one, also when it is compiled") {
@@ -103,7 +96,7 @@ TEST_CASE("a loop that decodes moves the pages of its sequences alone, and the c
   const auto start = [&](tk::paged_cache c) { return decoding{std::move(c), tk::test::numbers_of({0, 0})}; };
   auto y = run(d.x, start({d.at.cache.keys + 0.0f, d.at.cache.values + 0.0f}), d.p.batch.page_indices);
   const void *const keys = y.first.cache.keys.data<float>(), *const values = y.first.cache.values.data<float>();
-  byte_count count;
+  tk::test::byte_count count;
   auto next = [&] {
     const tk::profile::observed_scope scope(&count);
     return run(d.x, start(std::move(y.first.cache)), d.p.batch.page_indices);

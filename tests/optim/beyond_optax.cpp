@@ -1,11 +1,11 @@
 // tests/optim/beyond_optax.cpp: optimisers that Optax has not, step by step as tests/golden/make_optim_plain.py in 64 bits.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/optim/cautious.hpp>
-#include <tokamax/optim/lion.hpp>
-#include <tokamax/optim/mars.hpp>
-#include <tokamax/optim/muon.hpp>
-#include <tokamax/optim/shampoo.hpp>
-#include <tokamax/optim/soap.hpp>
+#include <tokamax/optim/adaptive/cautious.hpp>
+#include <tokamax/optim/adaptive/mars.hpp>
+#include <tokamax/optim/descent/lion.hpp>
+#include <tokamax/optim/matrices/muon.hpp>
+#include <tokamax/optim/matrices/shampoo.hpp>
+#include <tokamax/optim/matrices/soap.hpp>
 
 #include <tokamax/tokamax.hpp>
 

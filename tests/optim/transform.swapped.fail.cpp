@@ -2,7 +2,7 @@
 // lines: 25
 // tests/optim/transform.swapped.fail.cpp: the arguments of update have changed places.
 // SPDX-License-Identifier: Apache-2.0
-#include <tokamax/optim/adam.hpp>
+#include <tokamax/optim/adaptive/adam.hpp>
 
 namespace tk = tokamax;
 

@@ -1,5 +1,6 @@
 // tests/runtime/dynamic_extents.cpp: a program for any extents computes what the programs for known ones do, or is refused.
 // SPDX-License-Identifier: Apache-2.0
+#include <tokamax/optim/adaptive/rmsprop.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include "support/catch.hpp"

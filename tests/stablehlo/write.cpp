@@ -50,9 +50,15 @@ void check(const row& r) {
     std::string name(r.name);
     std::replace(name.begin(), name.end(), ' ', '_');
     std::ofstream(std::string(folder) + "/" + name + ".mlir") << text;
-    std::ofstream values(std::string(folder) + "/" + name + ".txt");
-    const array numbers = tk::astype(r.f(x, y), f32);
-    for (const float v : numbers.values<float>()) values << v << "\n";
+    std::ofstream in(std::string(folder) + "/" + name + ".in", std::ios::binary),
+        out(std::string(folder) + "/" + name + ".out", std::ios::binary);
+    const auto put = [](std::ofstream& file, const array& a) {
+      file.write(reinterpret_cast<const char*>(a.bytes()),
+                 static_cast<std::streamsize>(a.size() * tk::size_of(a.dtype())));
+    };
+    put(in, x);
+    put(in, y);
+    put(out, r.f(x, y));
   }
   const array expected = r.f(x, y), found = tk::read_stablehlo(text)(cpu, {x, y})[0];
   REQUIRE(found.type() == expected.type());

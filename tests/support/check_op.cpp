@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 
 namespace tokamax::test {
 
@@ -71,6 +73,18 @@ bool equal(const graph& a, const graph& b) {
       for (int k = 0; same && k < x.word_count; ++k) same = a.words_of(x)[k] == b.words_of(y)[k];
   }
   return same;
+}
+
+/// Keeps a program as text, and the bytes of its inputs, in the folder TOKAMAX_PROGRAMS: tests/stablehlo/op_programs.cpp writes
+/// it as StableHLO.
+void keep_program(const graph& g, const std::vector<array>& inputs) {
+  const char* const folder = std::getenv("TOKAMAX_PROGRAMS");
+  if (!folder || !g.captured.empty()) return;
+  const std::string text = to_text(g), path = folder + ("/" + std::to_string(std::hash<std::string>()(text)));
+  std::ofstream(path + ".graph", std::ios::binary) << text;
+  std::ofstream data(path + ".inputs", std::ios::binary);
+  for (const array& a : inputs)
+    data.write(reinterpret_cast<const char*>(a.bytes()), static_cast<std::streamsize>(a.size() * size_of(a.dtype())));
 }
 
 /// Checks that infer gives the type of compose, for every op in the graph.
@@ -215,6 +229,7 @@ graph read_back(const graph& g) {
 void check_function(const function& f, const std::vector<array>& inputs, const check_options& o) {
   check_types(trace(f, types_of(inputs)));
   check_text(trace(f, types_of(inputs)));
+  keep_program(trace(f, types_of(inputs)), inputs);
   check_values(f, inputs, o.tolerance);
   if (o.batch) check_batches(f, inputs, o);
   function at = f;
@@ -231,6 +246,7 @@ void check_function(const function& f, const std::vector<array>& inputs, const c
     at = vjp_of(at, n);
     x = joined(x, cts);
     check_text(trace(at, types_of(x)));
+    if (order == 1) keep_program(trace(at, types_of(x)), x);
     check_values(at, x, o.tolerance, false);
     if (o.batch && order == 1) check_batches(at, x, o);
   }

@@ -1,4 +1,4 @@
-// tests/support/data_files.hpp: the files that tests/golden/make_data_files.py wrote.
+// tests/support/data_files.hpp: the files that tests/golden/make_data_files.py and make_images.py wrote.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,9 +8,9 @@
 #include <string>
 
 // Their bytes by name.
-inline std::map<std::string, std::string> golden_files() {
+inline std::map<std::string, std::string> golden_files(const std::string& list = "data_files.txt") {
   std::map<std::string, std::string> result;
-  std::ifstream in(std::string(TOKAMAX_ROOT) + "/tests/golden/data_files.txt");
+  std::ifstream in(std::string(TOKAMAX_ROOT) + "/tests/golden/" + list);
   std::string text, name;
   while (std::getline(in, text)) {
     if (text.starts_with('#')) continue;

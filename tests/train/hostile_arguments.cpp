@@ -4,6 +4,7 @@
 #include <tokamax/data.hpp>
 #include <tokamax/ops/ragged_dot.hpp>
 #include <tokamax/ops/ragged_gather.hpp>
+#include <tokamax/optim/wrappers/multi_steps.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <limits>

@@ -18,7 +18,8 @@ TEST_CASE("a fresh run takes a folder that no run has used") {
   const temporary_folder folder;
   const fs::path path = folder.path / "runs" / "one";
   { const run_folder run(path, run_start::fresh); }
-  for (const char* name : {"checkpoints", "metrics.jsonl", "loss.svg", "trace.json"}) {
+  for (const char* name :
+       {"checkpoints", "metrics.jsonl", "loss.svg", "trace.json", "profile.html", "profile.xplane.pb"}) {
     fs::create_directory(path / name);
     CHECK_THROWS_WITH(run_folder(path, run_start::fresh),
                       contains(name) && contains("--out") && contains("--resume") && contains(path.string()));

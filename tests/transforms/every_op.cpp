@@ -353,6 +353,7 @@ const std::map<std::string, std::string> not_differentiated{
     {"stop_gradient", "has a derivative of zero by intention"},
     {"quantized_scale", "refuses derivatives by intention"},
     {"bitcast_convert_type", "reads bits as other numbers"},
+    {"schur", "has no derivative here: eig and eigh have one"},
     {"pack_int4", "of integers"},
     {"unpack_int4", "of integers"},
     {"quotient", "of integers"},
@@ -465,6 +466,7 @@ const std::map<std::string, std::string> without_values{
     {"axis_index", "is gone when a batch was made"},
     {"all_gather", "is gone when a batch was made"},
     {"callback", "calls a function of the host"},
+    {"schur", "has a form that is not unique: tests/linalg/schur.cpp multiplies its factors"},
     {"debug_print", "has an effect and no result"},
     {"check", "has an effect and no result"},
     {"copy_start", "has an effect in a kernel"},
@@ -672,6 +674,7 @@ std::vector<point> special_points() {
     return kernel_call(body, {.out = {{v.type()}}})(v);
   };
   return {
+      {"schur", [](const arrays& v) -> arrays { return {linalg::schur(v[0]).t}; }, {wide({3, 3}, 1)}},
       {"captured", in([captured](const arrays& v) { return v[0] + captured * captured; }), {x}},
       {"callback", in([](const arrays& v) { return pure_callback(sine, {v[0].type()}, {v[0]})[0]; }), {x}},
       {"named callback",

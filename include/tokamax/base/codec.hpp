@@ -21,17 +21,28 @@ struct codec {
 };
 
 namespace detail {
-inline std::atomic<const codec*> zstd = nullptr;  // zstd/codec.hpp sets it
+inline std::atomic<const codec*> zstd = nullptr;         // zstd/codec.hpp sets it
+inline std::atomic<const codec*> zip_deflate = nullptr;  // zlib/codec.hpp sets it
+
+inline const codec& codec_of_program(const codec* found, const char* format, const char* library,
+                                     const std::string& where) {
+  if (!found)
+    throw error(error_kind::file, format, "a compressed file",
+                "a program that includes tokamax/" + std::string(library) + ".hpp and links tokamax::" + library,
+                where);
+  return *found;
 }
+}  // namespace detail
 
 /// The codec of Zstandard, for a file.
 /// errors  tokamax::error that names the file if the program does not have it
 inline const codec& zstd_codec(const std::string& where) {
-  const codec* const found = detail::zstd;
-  if (!found)
-    throw error(error_kind::file, "zstd", "a compressed file",
-                "a program that includes tokamax/zstd.hpp and links tokamax::zstd", where);
-  return *found;
+  return detail::codec_of_program(detail::zstd, "zstd", "zstd", where);
+}
+/// The codec of deflate without a frame, as zip files have it, for a file.
+/// errors  tokamax::error that names the file if the program does not have it
+inline const codec& deflate_codec(const std::string& where) {
+  return detail::codec_of_program(detail::zip_deflate, "deflate", "zlib", where);
 }
 
 }  // namespace tokamax

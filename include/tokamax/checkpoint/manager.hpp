@@ -201,7 +201,7 @@ TOKAMAX_FILES_COMPILED_ONCE std::optional<std::int64_t> manager::latest() const 
 }
 TOKAMAX_FILES_COMPILED_ONCE std::optional<std::int64_t> manager::best(const std::string& metric, better which) const {
   std::optional<std::int64_t> result;
-  std::optional<double> least;
+  std::optional<double> least;  // of the numbers, or of their opposites where higher is better
   for (const std::int64_t step : steps()) {
     std::optional<double> value = saved_step{step, folder(step)}.metric(metric);
     if (!value) continue;
@@ -214,6 +214,7 @@ TOKAMAX_FILES_COMPILED_ONCE std::optional<std::int64_t> manager::best(const std:
 }
 TOKAMAX_FILES_COMPILED_ONCE bool manager::due(std::int64_t step) const {
   if (options_.read_only) return false;
+  // The folder is listed only for policies that ask: most steps save nothing, and must cost nothing.
   const std::chrono::duration<double> since = clock::now() - last_->time.load();
   const auto last = [&] { return last_->step < 0 ? latest() : std::optional(last_->step.load()); };
   return options_.when({step, last, since.count()});
@@ -242,6 +243,7 @@ TOKAMAX_FILES_COMPILED_ONCE void manager::save_content(std::int64_t step, detail
   }
 }
 TOKAMAX_FILES_COMPILED_ONCE void manager::begin_save(std::int64_t step, detail::content all) {
+  // A tree that cannot be saved is an error of this call, and policies count this save from now on.
   detail::check_content(all, folder(step));
   last_->time = clock::now();
   last_->step = step;
@@ -279,6 +281,7 @@ TOKAMAX_FILES_COMPILED_ONCE void manager::remove(std::int64_t step) const {
 TOKAMAX_FILES_COMPILED_ONCE void manager::save_root_metadata(const metadata& about) const {
   refuse_read_only();
   make_folders(root_);
+  // Written beside it and renamed, so that a reader finds the old one or the new one.
   const std::filesystem::path beside = root_ / ("metadata" + std::string(detail::temporary_mark));
   detail::write_metadata(beside, {about, {}});
   rename_file(beside, root_ / "metadata.json");

@@ -207,6 +207,8 @@ class prefetched : public stream_base<prefetched<Source>> {
   Source source_;
   prefetch_options options_;
 };
+template <class Source>
+inline constexpr bool has_no_end<prefetched<Source>> = has_no_end<Source>;
 
 // It keeps the index for those who ask for an element; stages after it read it as a stream.
 template <indexed Source>
@@ -217,6 +219,8 @@ class prefetched_index {
   std::int64_t size() const { return source_.size(); }
   element<Source> operator[](std::int64_t index) const { return source_[index]; }
   auto from(position at = {}) const { return prefetch_reader(cursor(), source_.size(), at); }
+  // The same of what `stage` makes of its source, a stream.
+  auto over(const auto& stage) const { return prefetched(stage(source_), options_); }
 
  private:
   Source source_;

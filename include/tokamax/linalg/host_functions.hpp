@@ -42,6 +42,7 @@ void run_qr(const kernel_arguments& a);
 void run_svd(const kernel_arguments& a);
 void run_eigh(const kernel_arguments& a);
 void run_eig(const kernel_arguments& a);
+void run_schur(const kernel_arguments& a);
 
 }  // namespace detail
 

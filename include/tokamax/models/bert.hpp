@@ -4,8 +4,8 @@
 #pragma once
 
 #include <tokamax/models/decoder_config.hpp>  // activation_function
-#include <tokamax/nn/embed.hpp>               // embed
-#include <tokamax/nn/linear.hpp>              // linear
+#include <tokamax/nn/linear/embed.hpp>        // embed
+#include <tokamax/nn/linear/linear.hpp>       // linear
 #include <tokamax/nn/norms/layer_norm.hpp>    // layer_norm
 #include <tokamax/ops/attention.hpp>          // dot_product_attention
 

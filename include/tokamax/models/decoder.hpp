@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tokamax/models/decoder_block.hpp>  // decoder_block
-#include <tokamax/nn/embed.hpp>              // embed
+#include <tokamax/nn/linear/embed.hpp>       // embed
 #include <tokamax/ops/attention.hpp>         // dot_product_attention
 #include <tokamax/ops/latent_attention.hpp>  // multi_head_latent_attention
 #include <tokamax/ops/paged_attention.hpp>   // ragged_paged_attention
@@ -51,6 +51,12 @@ struct decoder {
   /// shapes  tokens i32 [T], one sequence after the other; batch as for ragged_paged_attention
   decoder_step step(const array& tokens, decoder_cache cache, const paged_batch& batch,
                     source_line l = source_line::current()) const {
+    const array ends = slice_in_dim(batch.cu_q_lens, 1, batch.cu_q_lens.extent(0), 0, l);
+    return step(tokens, std::move(cache), batch, maximum(ends - 1, 0, l), l);
+  }
+  /// The same with the logits [S, vocabulary] behind S of the tokens, by their numbers `wanted` i32 [S].
+  decoder_step step(const array& tokens, decoder_cache cache, const paged_batch& batch, const array& wanted,
+                    source_line l = source_line::current()) const {
     const auto attend = [&](int layer, const array& q, const array& k, const array& v, const array& sinks) {
       paged_cache& pages = cache.layers[static_cast<std::size_t>(layer)];
       if (config.latent.rank > 0) return latent_step(q, k, pages, batch, l);
@@ -63,8 +69,7 @@ struct decoder {
       return y.out;
     };
     const array x = hidden(tokens, paged_positions(tokens.extent(0), batch), attend, l);
-    const array ends = slice_in_dim(batch.cu_q_lens, 1, batch.cu_q_lens.extent(0), 0, l);
-    return {logits(gather(x, maximum(ends - 1, 0, l), l), l), std::move(cache)};
+    return {logits(gather(x, wanted, l), l), std::move(cache)};
   }
 
   /// A cache with room for so many pages of `page` tokens.

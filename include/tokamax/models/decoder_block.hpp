@@ -4,9 +4,9 @@
 // tested by tests/models/decoder.cpp
 #pragma once
 
-#include <tokamax/lax/elementwise/arithmetic.hpp>  // maximum, minimum
-#include <tokamax/models/latent_attention.hpp>     // latent_attention
-#include <tokamax/nn/mixture_of_experts.hpp>       // mixture_of_experts
+#include <tokamax/lax/elementwise/arithmetic.hpp>     // maximum, minimum
+#include <tokamax/models/latent_attention.hpp>        // latent_attention
+#include <tokamax/nn/experts/mixture_of_experts.hpp>  // mixture_of_experts
 
 #include <optional>  // optional
 

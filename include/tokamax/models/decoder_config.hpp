@@ -4,9 +4,9 @@
 // tested by tests/models/decoder.cpp
 #pragma once
 
-#include <tokamax/nn/expert_router.hpp>  // router_options
-#include <tokamax/nn/mlp.hpp>            // activation_function
-#include <tokamax/nn/rotary.hpp>         // rope_scaling
+#include <tokamax/nn/attention/rotary.hpp>       // rope_scaling
+#include <tokamax/nn/experts/expert_router.hpp>  // router_options
+#include <tokamax/nn/linear/mlp.hpp>             // activation_function
 
 #include <string>  // to_string
 

@@ -3,15 +3,14 @@
 // umbrella: not tokamax.hpp (models that are read from files use it)
 #pragma once
 
-#include <tokamax/core/symbolic.hpp>               // symbolic
-#include <tokamax/lax/indexing/slice.hpp>          // slice_in_dim
-#include <tokamax/models/decoder.hpp>              // decoder
-#include <tokamax/models/sampling.hpp>             // sample
-#include <tokamax/quant/weight_only.hpp>           // weight_only
-#include <tokamax/runtime/compiled.hpp>            // compiled
-#include <tokamax/runtime/device_put.hpp>          // device_put
-#include <tokamax/runtime/jit.hpp>                 // jit
-#include <tokamax/transforms/rewrite/rewrite.hpp>  // rewrite
+#include <tokamax/core/symbolic.hpp>       // symbolic
+#include <tokamax/lax/indexing/slice.hpp>  // slice_in_dim
+#include <tokamax/models/decoder.hpp>      // decoder
+#include <tokamax/models/placed_step.hpp>  // placed_step
+#include <tokamax/models/sampling.hpp>     // sample
+#include <tokamax/quant/weight_only.hpp>   // rule, packed_leaves
+#include <tokamax/runtime/compiled.hpp>    // compiled
+#include <tokamax/runtime/device_put.hpp>  // device_put
 
 #include <concepts>  // invocable
 
@@ -50,25 +49,17 @@ class generator {
     const auto step = [](const decoder& m, const array& ids, const decoder_cache& cache, const paged_batch& batch) {
       return m.step(ids, cache, batch);
     };
-    const auto on = [](auto program, auto weights) {
+    // One function for all programs, whose types differ.
+    using run_function = compiled<decoder_step(const array&, decoder_cache&&, const paged_batch&)>;
+    const auto made = [](auto program, auto weights) -> run_function {
       return [program, weights](const array& ids, decoder_cache&& cache, const paged_batch& batch) {
         return program(weights, symbolic(ids), std::move(cache), batch);
       };
     };
-    if (!o.packed.empty()) {
-      if (!o.rules.empty()) throw error("generator: rules", "rules beside packed matrices", "one of them");
-      run_ = on(jit(rewrite(step, quant::weight_only{{}, o.packed}), where),
-                device_put(quant::with_packed(model, o.packed), where));
-    } else if (o.rules.empty()) {
-      run_ = on(jit(step, where), device_put(std::move(model), where));
-    } else {
-      const auto small = rewrite(step, quant::weight_only{o.rules});
-      const array token = array::from<std::int32_t>({0});
-      run_ = on(jit(small, where),
-                device_put(
-                    small.prepare(model, token, cache_, batch_of(std::vector<part>{{0, token.values<std::int32_t>()}})),
-                    where));
-    }
+    const array token = array::from<std::int32_t>({0});
+    const paged_batch batch = batch_of(std::vector<part>{{0, token.values<std::int32_t>()}});
+    run_ =
+        placed_step(step, std::move(model), where, o.rules, o.packed, "generator: rules", made, token, cache_, batch);
   }
   const decoder_config& config() const { return config_; }
   std::int64_t context() const { return context_; }

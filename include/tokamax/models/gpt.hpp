@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tokamax/nn/attention.hpp>         // attention
-#include <tokamax/nn/copies.hpp>            // copies
-#include <tokamax/nn/embed.hpp>             // embed
-#include <tokamax/nn/mlp.hpp>               // mlp
-#include <tokamax/nn/norms/layer_norm.hpp>  // layer_norm
-#include <tokamax/numpy/arange.hpp>         // arange
+#include <tokamax/nn/attention/attention.hpp>  // attention
+#include <tokamax/nn/copies.hpp>               // copies
+#include <tokamax/nn/linear/embed.hpp>         // embed
+#include <tokamax/nn/linear/mlp.hpp>           // mlp
+#include <tokamax/nn/norms/layer_norm.hpp>     // layer_norm
+#include <tokamax/numpy/arange.hpp>            // arange
 
 #include <array>    // array
 #include <string>   // to_string

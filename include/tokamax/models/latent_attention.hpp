@@ -8,7 +8,7 @@
 #include <tokamax/lax/indexing/slice.hpp>       // slice_in_dim
 #include <tokamax/lax/shapes/concatenate.hpp>   // concatenate
 #include <tokamax/models/decoder_norm.hpp>      // decoder_norm
-#include <tokamax/nn/linear.hpp>                // linear
+#include <tokamax/nn/linear/linear.hpp>         // linear
 #include <tokamax/numpy/manipulation/axes.hpp>  // moveaxis
 
 #include <optional>  // optional

@@ -7,7 +7,7 @@
 #include <tokamax/lax/dot_general.hpp>       // dot_general
 #include <tokamax/lax/shapes/transpose.hpp>  // transpose
 #include <tokamax/models/decoder_block.hpp>  // decoder_mlp, decoder_norm
-#include <tokamax/nn/embed.hpp>              // embed
+#include <tokamax/nn/linear/embed.hpp>       // embed
 #include <tokamax/ops/softmax.hpp>           // softmax
 
 #include <limits>  // numeric_limits

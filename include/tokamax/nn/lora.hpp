@@ -3,10 +3,10 @@
 // umbrella: not tokamax.hpp (few programs use it)
 #pragma once
 
-#include <tokamax/base/tree/tree_like.hpp>  // tree_map_with_path
-#include <tokamax/core/partition.hpp>       // filter_in
-#include <tokamax/nn/initializers.hpp>      // square_root
-#include <tokamax/ops/low_rank_update.hpp>  // low_rank_update
+#include <tokamax/base/tree/tree_like.hpp>           // tree_map_with_path
+#include <tokamax/core/partition.hpp>                // filter_in
+#include <tokamax/nn/initializers/initializers.hpp>  // square_root
+#include <tokamax/ops/low_rank_update.hpp>           // low_rank_update
 
 #include <optional>  // optional
 
@@ -24,6 +24,12 @@ struct options {
   int rank = 8;
   double alpha = 0;          ///< the scale is alpha / rank; 0: the scale is 1
   dtype type = dtype::none;  ///< of the factors; none: f32, or f64 for matrices of f64
+};
+
+/// Dropout of what adapters read, while they are trained. A key serves one step.
+struct dropout {
+  double rate = 0;
+  random::key key;
 };
 
 namespace detail {
@@ -118,6 +124,16 @@ constexpr adapters<Model> init(const Model& model, const Filter& chosen, const o
   return result;
 }
 
+namespace detail {
+/// A copy of `model` whose adapted arrays are nodes of a trace.
+template <class Model, class Adapters, class F>
+constexpr Model applied(const Model& model, const Adapters& adapters, const F& updated, source_line l) {
+  if (!std::is_constant_evaluated() && !trace_of(model, adapters))
+    reject(nullptr, l, "lora::apply: arrays", "data outside of a trace", "a call within jit or grad, or lora::merge");
+  return with_adapters(model, adapters, "lora::apply:", updated, l);
+}
+}  // namespace detail
+
 /// The model with its adapters, for use in a trace: products with an adapted matrix w are x w + scale * (x a) b, also in
 /// gradients, so no program makes an array of the size of w for an adapter, unless it does something else with w. Values are
 /// those of `merge` up to rounding.
@@ -126,10 +142,33 @@ constexpr adapters<Model> init(const Model& model, const Filter& chosen, const o
 ///         another shape than their matrix
 template <class Model, class Adapters>
 constexpr Model apply(const Model& model, const Adapters& adapters, source_line l = source_line::current()) {
-  if (!std::is_constant_evaluated() && !trace_of(model, adapters))
-    reject(nullptr, l, "lora::apply: arrays", "data outside of a trace", "a call within jit or grad, or lora::merge");
   const auto updated = [&](const array& w, const factors& f) { return low_rank_update(w, f.a, f.b, f.scale, l); };
-  return detail::with_adapters(model, adapters, "lora::apply:", updated, l);
+  return detail::applied(model, adapters, updated, l);
+}
+
+/// The same with dropout: products are x w + scale * (d(x) a) b, where d zeroes elements with probability `rate` and divides the others
+/// by 1 - rate. Each matrix draws by a key of its own.
+///
+/// errors  those above, and "lora::apply: dropout" for a rate outside [0, 1]
+/// source  peft.LoraConfig.lora_dropout
+template <class Model, class Adapters>
+constexpr Model apply(const Model& model, const Adapters& adapters, const dropout& drop,
+                      source_line l = source_line::current()) {
+  if (!(drop.rate >= 0 && drop.rate <= 1))
+    reject(nullptr, l, "lora::apply: dropout",
+           drop.rate < 0   ? "below 0"
+           : drop.rate > 1 ? "above 1"
+                           : "nan",
+           "a rate from 0 to 1");
+  int place = 0;
+  const auto updated = [&](const array& w, const factors& f) {
+    const random::key k = random::fold_in(drop.key, ++place);
+    shape stack;
+    for (int i = 0; i + 2 < w.rank(); ++i) stack.push_back(w.extent(i));
+    const array keys = stack.rank() == 0 ? array(k) : array(random::split(k, stack));
+    return low_rank_update(w, f.a, f.b, f.scale, drop.rate, keys, l);
+  };
+  return detail::applied(model, adapters, updated, l);
 }
 
 /// The model with w + scale * a b in place of each adapted matrix w.

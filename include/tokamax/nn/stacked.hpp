@@ -5,7 +5,7 @@
 
 #include <tokamax/core/leaf_kind.hpp>                // is_parameter
 #include <tokamax/core/scope/leaf_path.hpp>          // leaf_path_in
-#include <tokamax/nn/init.hpp>                       // initialized
+#include <tokamax/nn/initializers/init.hpp>          // initialized
 #include <tokamax/numpy/arange.hpp>                  // arange
 #include <tokamax/transforms/control_flow/scan.hpp>  // scan
 #include <tokamax/transforms/remat.hpp>              // remat

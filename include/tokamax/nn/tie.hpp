@@ -6,7 +6,7 @@
 #include <tokamax/base/fixed_string.hpp>     // fixed_string
 #include <tokamax/core/partition.hpp>        // absent
 #include <tokamax/lax/shapes/transpose.hpp>  // swapaxes
-#include <tokamax/nn/init.hpp>               // initialized
+#include <tokamax/nn/initializers/init.hpp>  // initialized
 
 namespace tokamax::nn {
 

@@ -6,7 +6,7 @@
 #include <tokamax/lax/reduce.hpp>                    // sum, max
 #include <tokamax/numpy/clip.hpp>                    // clip
 #include <tokamax/numpy/elementwise/predicates.hpp>  // allclose
-#include <tokamax/optim/moments.hpp>                 // moved, corrected
+#include <tokamax/optim/transforms/moments.hpp>      // moved, corrected
 #include <tokamax/random/key.hpp>                    // split
 
 namespace tokamax::optim {

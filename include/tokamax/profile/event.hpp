@@ -6,6 +6,7 @@
 #include <tokamax/base/time_mark.hpp>  // time_mark
 #include <tokamax/core/context.hpp>    // context_part
 
+#include <atomic>   // atomic
 #include <cstdint>  // int64_t
 #include <memory>   // shared_ptr
 #include <string>   // string
@@ -34,16 +35,23 @@ struct event {
   }
 };
 
-/// Receives an event for every step that programs run on its thread, or that other threads run for it.
+struct step_table;
+
+/// Is told of every step that programs run on its thread, or that other threads run for it.
 class observer {
  public:
   virtual ~observer() = default;
   virtual std::int64_t now() const = 0;  ///< nanoseconds
-  virtual void record(event e) = 0;
+  /// Step `step` of a program ran from `begin` to `end`; `from` and `until` are marks of a device with a clock of its own, or null.
+  virtual void record(const std::shared_ptr<const step_table>& program, int step, std::int64_t begin, std::int64_t end,
+                      std::shared_ptr<time_mark> from, std::shared_ptr<time_mark> until) = 0;
   /// The observer of work that this thread gives to others, such as the queue of a device. Several threads may call it at the
   /// same time, perhaps when this one has ended. Null: such work is not observed.
   virtual std::shared_ptr<observer> of_other_threads() const { return nullptr; }
 };
+
+/// The observer of threads that have none of their own, while a session records all of them.
+inline std::atomic<observer*> observer_of_all{nullptr};
 
 /// Makes an observer that of this thread for the time of a scope.
 class observed_scope {

@@ -5,6 +5,7 @@
 #include <tokamax/base/error.hpp>           // error
 #include <tokamax/profile/event.hpp>        // observer
 #include <tokamax/profile/json_string.hpp>  // json_string
+#include <tokamax/profile/step_table.hpp>   // step_table
 
 #include <algorithm>   // move, find
 #include <chrono>      // steady_clock
@@ -32,7 +33,10 @@ class timeline final : public observer {
     return events_;
   }
   std::int64_t now() const override { return nanoseconds(); }
-  void record(event e) override { events_.push_back(std::move(e)); }
+  void record(const std::shared_ptr<const step_table>& program, int step, std::int64_t begin, std::int64_t end,
+              std::shared_ptr<time_mark> from, std::shared_ptr<time_mark> until) override {
+    events_.push_back(event_of(*program, step, begin, end, std::move(from), std::move(until)));
+  }
   std::shared_ptr<observer> of_other_threads() const override { return others_; }
 
  private:
@@ -40,13 +44,23 @@ class timeline final : public observer {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
   }
+  static event event_of(const step_table& program, int step, std::int64_t begin, std::int64_t end,
+                        std::shared_ptr<time_mark> from, std::shared_ptr<time_mark> until) {
+    event e = program.steps[static_cast<std::size_t>(step)];
+    e.begin = begin;
+    e.duration = end - begin;
+    e.from = std::move(from);
+    e.until = std::move(until);
+    return e;
+  }
   /// Receives events from other threads. Work that ends after the recording still holds it.
   class shared_events final : public observer {
    public:
     std::int64_t now() const override { return nanoseconds(); }
-    void record(event e) override {
+    void record(const std::shared_ptr<const step_table>& program, int step, std::int64_t begin, std::int64_t end,
+                std::shared_ptr<time_mark> from, std::shared_ptr<time_mark> until) override {
       const std::lock_guard lock(mutex_);
-      if (!ended_) events_.push_back(std::move(e));
+      if (!ended_) events_.push_back(event_of(*program, step, begin, end, std::move(from), std::move(until)));
     }
     void end() {
       const std::lock_guard lock(mutex_);

@@ -28,8 +28,9 @@ inline double steps_between(dtype t, element_bits a, element_bits b) {
                : static_cast<double>(static_cast<std::uint64_t>(q) - static_cast<std::uint64_t>(p));
 }
 
-/// expect_eq wants equal elements, expect_close at most 3 units of the last place, and expect_almost_eq a difference of 1e-4.
-inline check_result compared(const std::string& kind, array found, array expected) {
+/// expect_eq wants equal elements, expect_close at most so many units of the last place, and expect_almost_eq a difference of at
+/// most `bound`.
+inline check_result compared(const std::string& kind, double bound, array found, array expected) {
   check_result r{kind};
   found.materialize();
   expected.materialize();
@@ -43,10 +44,10 @@ inline check_result compared(const std::string& kind, array found, array expecte
       const element_bits x = element_bits::of(a[i]), y = element_bits::of(b[i]);
       const double p = as_double(x, T), q = as_double(y, T);
       double d = is_floating(T) ? steps_between(T, x, y) : x == y ? 0 : std::abs(p - q);
-      bool ok = close ? d <= 3 : d == 0;
+      bool ok = close ? d <= bound : d == 0;
       if (almost) {
         d = (p != p && q != q) || p == q ? 0 : std::abs(p - q);
-        ok = d <= 1e-4;
+        ok = d <= bound;
       }
       r.passed = r.passed && ok;
       if (!(d <= r.distance)) r.distance = d;

@@ -112,6 +112,7 @@ struct function {
 /// All functions of a program.
 struct program_module {
   std::string name{};
+  std::string file{};  ///< the path that it was read from; empty for a text
   attribute_list attributes{};
   std::vector<function> functions{};
 

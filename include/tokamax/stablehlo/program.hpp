@@ -23,7 +23,7 @@ namespace stablehlo {
 /// An argument or a result of a program.
 struct argument {
   std::string name{};  ///< as the file has it; may be empty
-  array_type type{};   ///< of complex numbers that of their parts, which are a last axis of 2
+  array_type type{};   ///< of complex numbers that of their parts, which are a last axis of 2; -1: any extent
   bool is_complex = false;
   bool is_donated = false;  ///< the program may use the memory of this argument for a result
 };
@@ -45,13 +45,19 @@ class program {
   const std::vector<argument>& outputs() const;
   const program_module& source() const;
 
-  /// The results. The program is traced and planned at the first call on a kind of device, and again for none.
-  /// errors  "stablehlo: arguments" for another number of them; "stablehlo: argument NAME" for one of another type; the name of
-  ///         an operation, with its line, where it has no rule or its operands do not fit
+  /// The results. The program is traced and planned at the first call on a kind of device, and again only for other extents of
+  /// arguments, where the file leaves them open.
+  /// errors  "stablehlo: arguments" for another number of them; "stablehlo: argument NAME" for one of another type; "stablehlo:
+  ///         extents of arguments" with the message of the program, if it asserts some; the name of an operation, with its
+  ///         line, where it has no rule or its operands do not fit
   std::vector<array> operator()(const any_device& where, std::vector<array> arguments) const;
   std::vector<array> operator()(const std::vector<array>& arguments) const;
 
-  /// Runs the comparisons that programs of the test suite ask for by custom calls `check.expect_*`.
+  /// Traces the program without running it.
+  /// errors  those of a call that do not depend on arguments. "stablehlo: extents" if the file leaves some open
+  void verify() const;
+
+  /// Runs the comparisons that programs of the test suite ask for by custom calls or operations `check.expect_*`.
   std::vector<check_result> check(const any_device& where, std::vector<array> arguments = {}) const;
 
  private:
@@ -67,9 +73,12 @@ std::string to_text(const program_module& m);
 /// The program of a file, or of its content: StableHLO text, MLIR's bytecode of it (VHLO 0.9 to 1.20), or what jax.export
 /// serialized, of which the inputs are those that the program uses.
 ///
-/// errors  "stablehlo" with line and column for text, "stablehlo bytecode" with byte and section; those of read_file
+/// errors  "stablehlo" with line and column for text, "stablehlo bytecode" with byte and section, "stablehlo: file of jax.export"
+///         with the field, and the path of the file; those of read_file
 /// source  jax.export.deserialize
 stablehlo::program read_stablehlo(const std::string& path_or_text);
+/// The same as a module, of which `stablehlo::program` takes one function.
+stablehlo::program_module read_module(const std::string& path_or_text);
 
 }  // namespace tokamax
 
@@ -80,6 +89,7 @@ stablehlo::program read_stablehlo(const std::string& path_or_text);
   #include <tokamax/stablehlo/checks.hpp>                // compared
   #include <tokamax/stablehlo/reader/read_bytecode.hpp>  // read_bytecode
   #include <tokamax/stablehlo/reader/read_text.hpp>      // read_text
+  #include <tokamax/stablehlo/rules/require_rules.hpp>   // require_rules
   #include <tokamax/stablehlo/rules/rules.hpp>           // evaluator
   #include <tokamax/stablehlo/writer/print_module.hpp>   // module_printer
 
@@ -92,6 +102,12 @@ namespace stablehlo {
 
 namespace detail {
 
+/// An error whose place is one in a file.
+inline error in_file(const error& e, const std::string& path) {
+  if (e.where.find(path) != std::string::npos) return e;
+  return error(e.kind, e.subject, e.found, e.expected, e.where.empty() ? path : e.where + " of " + path);
+}
+
 /// A function of a module as one of arrays, for traces. With checks, the operands of these follow the results.
 struct traced_function {
   std::shared_ptr<const program_module> source;
@@ -99,6 +115,17 @@ struct traced_function {
   std::vector<noted_check>* checks = nullptr;
 
   std::vector<array> operator()(const std::vector<array>& given) const {
+    try {
+      return traced(given);
+    } catch (const error& e) {
+      if (source->file.empty()) throw;
+      throw in_file(e, source->file);
+    }
+  }
+
+ private:
+  std::vector<array> traced(const std::vector<array>& given) const {
+    require_rules(*source, *entry);
     values in;
     for (std::size_t k = 0; k < given.size(); ++k) {
       const array& a = given[k];
@@ -106,7 +133,7 @@ struct traced_function {
         in.push_back({a, {}});
         continue;
       }
-      const auto part = [&](int p) { return reshape(slice_in_dim(a, p, p + 1, -1), entry->body.types[k].extents); };
+      const auto part = [&](int p) { return squeeze(slice_in_dim(a, p, p + 1, -1), -1); };
       in.push_back({part(0), part(1)});
     }
     std::vector<noted_check> found;
@@ -128,10 +155,6 @@ inline argument argument_of(const value_type& t, const attribute_list& attribute
   if (!t.is_array())
     throw error(error_kind::file, "stablehlo: argument " + name, t.other, "a tensor of a known type", where.text());
   argument a{std::move(name), part_type(t), t.complex};
-  for (std::int64_t e : t.extents)
-    if (e < 0)
-      throw error(error_kind::file, "stablehlo: argument " + a.name, "an unknown extent", "known extents",
-                  where.text());
   if (t.complex) a.type.shape.push_back(2);
   for (const char* key : {"jax.result_info", "jax.arg_info"})
     if (const attribute* const info = attributes.find(key)) a.name = info->text;
@@ -149,13 +172,19 @@ struct program::state {
   mutable std::mutex mutex;
   mutable std::optional<compiled> code;
 
+  /// Has an array this type, in which an extent of -1 may be any?
+  static bool fits(const array_type& given, array_type expected) {
+    for (int i = 0; i < expected.shape.rank() && i < given.shape.rank(); ++i)
+      if (expected.shape[i] < 0 && given.shape[i] >= 0) expected.shape[i] = given.shape[i];
+    return given == expected;
+  }
   /// Checks the arguments of a call.
   void require(const std::vector<array>& given) const {
     if (given.size() != inputs.size())
       throw error("stablehlo: arguments", std::to_string(given.size()), std::to_string(inputs.size()));
     for (std::size_t k = 0; k < given.size(); ++k) {
       const argument& expected = inputs[k];
-      if (given[k].type() == expected.type) continue;
+      if (fits(given[k].type(), expected.type)) continue;
       throw error(
           error_kind::shape,
           "stablehlo: argument " + std::to_string(k) + (expected.name.empty() ? "" : " (" + expected.name + ")"),
@@ -197,6 +226,16 @@ TOKAMAX_STABLEHLO_COMPILED_ONCE std::vector<array> program::operator()(const std
   return in_trace([&](graph&, const std::vector<array>& in) { return f(in); }, arguments);
 }
 
+TOKAMAX_STABLEHLO_COMPILED_ONCE void program::verify() const {
+  std::vector<array> in, out;
+  for (const argument& a : state_->inputs) {
+    for (std::int64_t e : a.type.shape)
+      if (e < 0) throw error(error_kind::shape, "stablehlo: extents", "an open one of " + a.name, "known ones");
+    in.push_back(array(a.type));
+  }
+  graph traced;
+  trace_into(traced, detail::traced_function{state_->source, state_->entry}, out, in);
+}
 TOKAMAX_STABLEHLO_COMPILED_ONCE std::vector<check_result> program::check(const any_device& where,
                                                                          std::vector<array> arguments) const {
   state_->require(arguments);
@@ -206,7 +245,7 @@ TOKAMAX_STABLEHLO_COMPILED_ONCE std::vector<check_result> program::check(const a
   std::vector<check_result> results;
   for (std::size_t k = 0; k < checks.size(); ++k) {
     const std::size_t at = state_->outputs.size() + 2 * k;
-    results.push_back(detail::compared(checks[k].kind, all[at], all[at + 1]));
+    results.push_back(detail::compared(checks[k].kind, checks[k].bound, all[at], all[at + 1]));
     results.back().where = checks[k].where;
   }
   return results;
@@ -217,13 +256,24 @@ TOKAMAX_STABLEHLO_COMPILED_ONCE std::string to_text(const program_module& m) { r
 }  // namespace stablehlo
 
 TOKAMAX_STABLEHLO_COMPILED_ONCE stablehlo::program read_stablehlo(const std::string& path_or_text) {
+  return stablehlo::program(read_module(path_or_text));
+}
+TOKAMAX_STABLEHLO_COMPILED_ONCE stablehlo::program_module read_module(const std::string& path_or_text) {
   const bool is_content = path_or_text.find_first_of(std::string_view("\n\0", 2)) != std::string::npos ||
                           path_or_text.starts_with("module") || path_or_text.starts_with("func");
   const std::string content = is_content ? path_or_text : read_file(path_or_text);
-  std::span<const std::byte> bytes = std::as_bytes(std::span(content));
-  if (content.find('\0') == std::string::npos) return stablehlo::program(stablehlo::read_text(content));
-  if (!content.starts_with("ML\xefR")) bytes = stablehlo::detail::module_in_export(bytes);
-  return stablehlo::program(stablehlo::read_bytecode(bytes));
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(content));
+  try {
+    stablehlo::program_module m = content.find('\0') == std::string::npos ? stablehlo::read_text(content)
+                                  : content.starts_with("ML\xefR")
+                                      ? stablehlo::read_bytecode(bytes)
+                                      : stablehlo::read_bytecode(stablehlo::detail::module_in_export(bytes));
+    if (!is_content) m.file = path_or_text;
+    return m;
+  } catch (const error& e) {
+    if (is_content) throw;
+    throw stablehlo::detail::in_file(e, path_or_text);
+  }
 }
 
 }  // namespace tokamax

@@ -30,11 +30,13 @@ class run_folder {
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path loss_curve() const { return path_ / "loss.svg"; }
   std::filesystem::path trace() const { return path_ / "trace.json"; }
+  std::filesystem::path profile_page() const { return path_ / "profile.html"; }
+  std::filesystem::path xplane() const { return path_ / "profile.xplane.pb"; }
 
  private:
   void refuse_used() const {
     std::string found;
-    for (const auto& file : {checkpoints(), metrics(), loss_curve(), trace()})
+    for (const auto& file : {checkpoints(), metrics(), loss_curve(), trace(), profile_page(), xplane()})
       if (file_exists(file)) found += (found.empty() ? "" : ", ") + file.filename().string();
     if (!found.empty())
       throw error(error_kind::file, "run folder", found + " of an earlier run",

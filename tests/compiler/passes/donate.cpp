@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/compiler/passes/donate.hpp>
 
-#include <tokamax/profile.hpp>
+#include <tokamax/profile/timeline.hpp>
 #include <tokamax/tokamax.hpp>
 
+#include "support/byte_count.hpp"
 #include "support/catch.hpp"
+#include "support/functions.hpp"
 
 using namespace tokamax;
 
@@ -138,6 +140,39 @@ TEST_CASE("a chain of updates goes on through a loop that ends it") {
   CHECK(run(sums, x, rest).right);
 }
 
+TEST_CASE("several results of a loop lie where what they are made of lay, if nothing reads it elsewhere") {
+  const auto momentum = [](const array& a, const many& r) {  // the gradient is read first
+    return many{a - 0.1f * (0.9f * r[1] + r[0]), 0.9f * r[1] + r[0]};
+  };
+  const auto signs = [](const array& a, const many& r) { return many{0.9f * a + r[0], r[1] - sign(a + 0.5f * r[0])}; };
+  for (const shape& s : {shape{64, 33}, shape{1}, shape{1, 1}, shape{}, shape{0, 33}}) {
+    const many rest{numbers(s, 2), numbers(s, 3)};
+    CAPTURE(s);
+    for (const outcome& o : {run(momentum, numbers(s, 1), rest), run(signs, numbers(s, 1), rest)}) {
+      CHECK(o.right);
+      CHECK(o.in_place);
+      CHECK(o.arena == 0);
+    }
+  }
+  const auto turned = [](const array& a, const many& r) { return many{a + r[0], transpose(a) * r[0]}; };
+  outcome o = run(turned, numbers({40, 40}, 1), {numbers({40, 40}, 2)});
+  CHECK(o.right);
+  CHECK(!o.in_place);
+  const auto backwards = [](const array& a, const many& r) { return many{a + r[0], flip(a, 0) * r[0], a * r[0]}; };
+  CHECK(run(backwards, numbers({40}, 1), {numbers({40}, 2)}).right);
+  const auto narrow = [](const array& a, const many& r) {  // of another size, so it has memory of its own
+    const array m = 0.9f * a + r[0];
+    return many{m, astype(astype(m, bf16) * 0.5f, f32), astype(m, bf16)};
+  };
+  const array x = numbers({40}, 1);
+  const many rest{numbers({40}, 2)}, expected = narrow(x, rest);
+  array given = copy_of(x);
+  const float* const place = given.values<float>().data();
+  const many found = jit(narrow, cpu, at_run_time)(std::move(given), rest);
+  CHECK(test::bit_difference(found, expected).empty());
+  CHECK(found[0].values<float>().data() == place);
+}
+
 TEST_CASE("the carry of a loop that updates it stays in place") {
   const array x = numbers({64, 33}, 1);
   const many rest{astype(iota(i32, {8, 4}, 0) * 4 + iota(i32, {8, 4}, 1), i32), numbers({8, 4, 33}, 2)};
@@ -257,17 +292,11 @@ TEST_CASE("the backward pass of a loop with updates") {
 }
 
 namespace {
-/// Bytes that the steps of programs move, without those that hold other steps.
-struct byte_count : profile::observer {
-  double bytes = 0;
-  std::int64_t now() const override { return 0; }
-  void record(profile::event e) override { bytes += e.outer ? 0 : e.bytes; }
-};
 template <class F>
 double moved(const F& f, array&& cache, const array& update) {
   const auto jitted = jit(f, cpu, at_run_time);
   array given = jitted(std::move(cache), update);
-  byte_count count;
+  test::byte_count count;
   const profile::observed_scope scope(&count);
   given = jitted(std::move(given), update);
   return count.bytes;

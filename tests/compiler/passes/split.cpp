@@ -4,7 +4,7 @@
 
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>
-#include <tokamax/optim/clip.hpp>
+#include <tokamax/optim/transforms/clip.hpp>
 #include <tokamax/runtime.hpp>
 #include <tokamax/transforms/eval_shape.hpp>  // make_graph
 

@@ -53,7 +53,7 @@ TEST_CASE("long files pass through little memory, and a reader that ends early l
   }
   REQUIRE(fs::file_size(lines_path) > 7'000'000);
   const auto parsed = array_record(records_path) | map([](const std::string& text) {
-                        return tk::checkpoint::json_value::parse(text, "record").as<document>("record", "record");
+                        return tk::checkpoint::parse_json_as<document>(text, "record", "record");
                       });
   const auto check = [&](const auto& pipeline) {
     const std::ptrdiff_t threads = names_in("/proc/self/task"), files = names_in("/proc/self/fd");

@@ -8,7 +8,6 @@
 #include <tokamax/data/sources/array_record_writer.hpp>
 #include <tokamax/data/sources/bagz.hpp>
 #include <tokamax/data/sources/csv.hpp>
-#include <tokamax/data/sources/inflate.hpp>
 #include <tokamax/data/sources/lines.hpp>
 #include <tokamax/data/sources/npy.hpp>
 #include <tokamax/data/sources/tf_example.hpp>
@@ -123,12 +122,8 @@ TEST_CASE("arrays of NumPy") {
   CHECK(two.size() == 2);
   CHECK(values<std::int32_t>(two.at("x")) == std::vector<std::int32_t>{0, 1, 2, 3, 4});
   CHECK(values<double>(two.at("y")) == std::vector<double>(4, 1.5));
-  const auto compressed = read_npz(golden("compressed.npz"));
-  CHECK(values<std::int32_t>(compressed.at("x")) == std::vector<std::int32_t>{0, 1, 2, 3, 4});
-  const tk::array& squares = compressed.at("y");
-  CHECK(squares.shape() == tk::shape{3, 1000});
-  for (std::int64_t i = 0; i < 3000; ++i)
-    CHECK(squares.values<std::int16_t>()[static_cast<std::size_t>(i)] == i * i % 251);
+  CHECK_THROWS_WITH(read_npz(golden("compressed.npz")),
+                    contains("links tokamax::zlib") && contains("compressed.npz, x"));
   std::string other = tk::read_file(golden("compressed.npz"));
   for (std::size_t at = 0; (at = other.find("PK\1\2", at)) != other.npos; ++at) other[at + 10] = 9;
   CHECK_THROWS_WITH(read_npz(written("deflate64.npz", other)), contains("found 9 of x.npy, expected 0 or 8"));
@@ -159,33 +154,6 @@ TEST_CASE("arrays of NumPy") {
   for (std::int64_t i = 0; i < 9; ++i) {
     CHECK(at_once[i].type() == one_by_one[i].type());
     CHECK(values<float>(at_once[i]) == values<float>(one_by_one[i]));
-  }
-}
-
-TEST_CASE("deflate within its bounds") {
-  const auto inflated = [](const std::string& from, std::uint64_t size) { return detail::inflate(from, size, "f"); };
-  using namespace std::string_literals;
-  CHECK(inflated("\1\3\0\xfc\xff"
-                 "abc"s,
-                 3) == "abc");
-  CHECK(inflated("\x4b\x4c\x84\1\0"s, 10) == "aaaaaaaaaa");  // fixed codes, and a part of what was made
-  CHECK_THROWS_WITH(inflated("\x4b\x4c\x84\1\0"s, 9), contains("(f)"));
-  CHECK_THROWS_WITH(inflated("\x4b\x4c\x84\1\0"s, 11), contains("found 10 bytes, expected 11"));
-  CHECK_THROWS_WITH(inflated("\1\3\0\xfc\xfe"
-                             "abc"s,
-                             3),
-                    contains("complement"));
-  CHECK_THROWS_WITH(inflated("\7"s, 3), contains("kind 3"));
-  CHECK_THROWS_WITH(inflated("", 0), contains("deflate"));
-  CHECK_THROWS_WITH(inflated("\3\0"s, std::uint64_t{1} << 40), contains("promised"));
-  std::mt19937 random(4);
-  for (int i = 0; i < 20000; ++i) {  // any bytes end in a result or an error
-    std::string any(random() % 60, '\0');
-    for (char& c : any) c = static_cast<char>(random());
-    if (!any.empty()) any[0] = static_cast<char>((any[0] & ~7) | (i % 2 == 0 ? 5 : 3));
-    try {
-      inflated(any, random() % 3000);
-    } catch (const tk::error&) {}
   }
 }
 
@@ -281,7 +249,6 @@ TEST_CASE("damaged files are noticed, or read as they are") {
   damage("bad.tfrecord", bytes("tfrecord"), everywhere, [](const std::string& path) { all(tfrecord(path)); });
   damage("bad.npy", bytes("f4.npy"), everywhere, [](const std::string& path) { read_npy(path).bytes(); });
   damage("bad.npz", bytes("two.npz"), everywhere, [](const std::string& path) { read_npz(path); });
-  damage("bad_compressed.npz", bytes("compressed.npz"), everywhere, [](const std::string& path) { read_npz(path); });
   damage("bad.csv", "a,b\n\"1\",2\n3,4\n", everywhere, [](const std::string& path) { csv(path).numbers(); });
   const tf_example good = tf_example::parse(tfrecord(golden("tfrecord"))[2]);
   std::mt19937 random(2);

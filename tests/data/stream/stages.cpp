@@ -64,6 +64,28 @@ TEST_CASE("datasets with an index are read without end, or for so many epochs") 
   CHECK_THROWS_WITH(range(0, 3, 0), contains("stride"));
 }
 
+TEST_CASE("repeat behind a prefetch is repeat before it") {
+  std::atomic<int> made = 0;
+  const auto source = range(5) | shuffle({.seed = 32}) | map([&](std::int64_t i) {
+                        ++made;
+                        return i;
+                      });
+  const auto ahead = source | prefetch({.threads = 2, .elements = 3});
+  for (const bool reseed : {true, false}) {
+    made = 0;
+    CHECK(read(ahead | repeat(2, {reseed})) == read(source | repeat(2, {reseed})));
+    CHECK(made == 20);  // and no element of a third epoch
+  }
+  CHECK(read(ahead | repeat(0), 12) == read(source, 12));
+  auto reader = (ahead | repeat(2)).from();
+  for (int i = 0; i < 7; ++i) reader.next();
+  auto resumed = (source | repeat(2) | prefetch(1)).from(reader.state());
+  CHECK(resumed.next()->value == reader.next()->value);
+  int left = 0;
+  while (resumed.next()) ++left;
+  CHECK(left == 2);
+}
+
 TEST_CASE("parts of datasets") {
   CHECK(read(range(10) | slice(2, 7) | once) == numbers{2, 3, 4, 5, 6});
   CHECK(read(range(10) | slice(1, 100, 4), 5) == numbers{1, 5, 9, 1, 5});

@@ -3,7 +3,7 @@
 #include <tokamax/backend/cpu.hpp>
 #include <tokamax/core/tensor.hpp>
 #include <tokamax/lax.hpp>
-#include <tokamax/nn/linear.hpp>
+#include <tokamax/nn/linear/linear.hpp>
 #include <tokamax/runtime/jit.hpp>
 
 #include "support/contains.hpp"

@@ -1,7 +1,7 @@
 // tests/scipy/random/gamma.cpp: samples that draw until they accept have JAX's numbers, and those of decompositions, too.
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/linalg/random.hpp>
-#include <tokamax/nn/orthogonal_initializers.hpp>
+#include <tokamax/nn/initializers/orthogonal_initializers.hpp>
 #include <tokamax/scipy/random/binomial.hpp>
 #include <tokamax/scipy/random/gamma_family.hpp>
 

@@ -389,7 +389,8 @@ TEST_CASE("stablehlo: loops and branches") {
 
 TEST_CASE("stablehlo: what is wrong with an operation is told with its line") {
   constexpr const char* rows[][2] = {
-      {"  %x = stablehlo.unknown_op : tensor<f32>", "stablehlo.unknown_op: found an operation without a rule"},
+      {"  %x = stablehlo.unknown_op : tensor<f32>",
+       "stablehlo: operations without a rule: found stablehlo.unknown_op at line 2, column 8"},
       {"  %x = stablehlo.constant dense<1> : tensor<2xi32>\n  %y = stablehlo.reshape %x : (tensor<2xi32>) -> "
        "tensor<3xi32>",
        "stablehlo.reshape: found 2 elements, expected 3 (line 3, column 8)"},
@@ -398,7 +399,7 @@ TEST_CASE("stablehlo: what is wrong with an operation is told with its line") {
        "stablehlo.convert: found a result f32[3], expected f32[2] (line 3, column 8)"},
       {"  %x = stablehlo.constant dense<1> : tensor<2xi32>\n  %y = stablehlo.custom_call @nobody(%x) : (tensor<2xi32>) "
        "-> tensor<2xi32>",
-       "the target \"nobody\""},
+       "the custom call \"nobody\" at line 3, column 8"},
       {"  %x = stablehlo.constant dense<1> : tensor<2xi32>\n  %y = call @nobody(%x) : (tensor<2xi32>) -> tensor<2xi32>",
        "@nobody"},
       {"  %x = stablehlo.constant dense<1> : tensor<2xi32>\n  %y = stablehlo.slice %x [0:3] : (tensor<2xi32>) -> "

@@ -5,4 +5,4 @@
 #pragma once
 
 #include <tokamax/backend/eigen/linalg/factors.hpp>  // kernels of cholesky, of triangular_solve, of lu, of qr
-#include <tokamax/backend/eigen/linalg/spectra.hpp>  // kernels of svd, of eigh, of eig
+#include <tokamax/backend/eigen/linalg/spectra.hpp>  // kernels of svd, of eigh, of eig, of schur

@@ -27,6 +27,7 @@ namespace tokamax::checkpoint::detail {
 
 using byte_writer = std::function<void(std::span<const std::byte>)>;
 
+// Arrays are handed over in pieces, so that a save needs no memory of their size.
 class byte_sink {
  public:
   virtual ~byte_sink() = default;
@@ -65,7 +66,8 @@ TOKAMAX_FILES_COMPILED_ONCE std::unique_ptr<byte_sink> make_file_sink(const std:
   return std::make_unique<file_sink>(folder);
 }
 
-// The values of all keys and then the node lie in one file.
+// The values of all keys and then the node lie in one file. Its name is random, as those of TensorStore are, so that databases may be
+// merged without two files of one name. The manifest comes last: without it there is no database.
 class ocdbt_sink final : public byte_sink {
  public:
   explicit ocdbt_sink(const std::filesystem::path& folder)
@@ -80,6 +82,7 @@ class ocdbt_sink final : public byte_sink {
     std::string body(1, '\0');  // height 0
     put_table(body);
     put_number(body, values_.size());
+    // A node has its fields in columns, of which the first has no entry for the first key.
     std::string suffixes, keys, lengths, kinds, ids, offsets;
     for (const auto& [key, place] : values_) {
       if (!keys.empty()) put_number(body, 0);  // nothing is shared with the key before
@@ -117,6 +120,7 @@ class ocdbt_sink final : public byte_sink {
     }
     return result;
   }
+  // Seven bits a byte, the lowest first, as in protocol buffers.
   static void put_number(std::string& to, std::uint64_t value) {
     for (; value >= 128; value >>= 7) to += static_cast<char>(value | 128);
     to += static_cast<char>(value);

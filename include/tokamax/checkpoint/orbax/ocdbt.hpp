@@ -25,7 +25,8 @@ namespace tokamax::checkpoint::detail {
 byte_store read_ocdbt(const std::filesystem::path& folder);
 
 #if defined(TOKAMAX_FILES_COMPILED_ONCE)
-// Numbers and texts of a manifest or node.
+// Numbers and texts of a manifest or node. A count is compared with the bytes that are left before memory is taken for it, because
+// each number takes at least one of them.
 class ocdbt_cursor {
  public:
   ocdbt_cursor(std::string_view bytes, const std::string& where) : bytes_(bytes), where_(where) {}
@@ -81,6 +82,7 @@ class ocdbt_reader {
     c.varint(), c.varint(), c.byte();  // sizes that a writer keeps to
     if (c.varint() == 1) c.take(4);    // a level of compression
     const file_table files = table_of(c, "");
+    // The versions lie in columns: all generations, all heights, and so on. The last one is the newest.
     const std::uint64_t versions = c.varint();
     if (versions == 0) return {};
     c.varints(versions);
@@ -104,7 +106,8 @@ class ocdbt_reader {
     if (spent_ > most_memory)
       throw error(error_kind::file, "ocdbt: memory", "more", std::to_string(most_memory) + " bytes of nodes", where_);
   }
-  // Takes off what surrounds manifests and nodes.
+  // Takes off what surrounds manifests and nodes: a magic number, the length of all, a version, a kind of compression, and at the end
+  // a checksum of all of that. What is compressed may become no larger than the memory that is left for nodes.
   std::string body_of(const std::string& all, std::uint32_t magic) {
     ocdbt_cursor c(all, where_);
     std::uint32_t found = 0;
@@ -146,6 +149,7 @@ class ocdbt_reader {
     file_table result{{}, c.varints(count)};
     for (std::uint64_t& length : result.base) length += base.size();
     for (const std::string& text : texts(c, shared, lengths)) {
+      // A database may come from anybody, and must not make us read files of the machine.
       const std::filesystem::path path = base + text;
       bool leaves = path.is_absolute() || text.find('\0') != text.npos;
       for (const auto& part : path) leaves = leaves || part == "..";
@@ -170,6 +174,7 @@ class ocdbt_reader {
   void node(const file_table& files, std::uint64_t id, std::uint64_t offset, std::uint64_t length, int height,
             const std::string& before) {
     const std::string path = path_at(files, id);
+    // A node that names itself, or one above it, would be read for ever.
     where_ = (folder_ / path).string();
     if (!seen_.insert({path, offset}).second || length > most_memory)
       throw error(error_kind::file, "ocdbt: node", "one at byte " + std::to_string(offset) + " again, or a long one",
@@ -182,6 +187,7 @@ class ocdbt_reader {
     if (count == 0) c.fail("a node without keys", "at least one");
     const auto shared = c.varints(count - 1), suffixes = c.varints(count);
     if (height == 0) return leaf(c, inner, before, shared, suffixes);
+    // A node above others has for each of them its least key, and how many letters of it all of its keys begin with.
     const auto common = c.varints(count);
     const std::vector<std::string> keys = texts(c, shared, suffixes);
     const auto ids = c.varints(count), offsets = c.varints(count), lengths = c.varints(count);
@@ -198,6 +204,7 @@ class ocdbt_reader {
             const std::vector<std::uint64_t>& shared, const std::vector<std::uint64_t>& suffixes) {
     const std::vector<std::string> keys = texts(c, shared, suffixes);
     const auto lengths = c.varints(keys.size()), kinds = c.varints(keys.size());
+    // Places follow only for the values that are elsewhere, behind the lengths of all.
     std::uint64_t elsewhere = 0;
     for (const std::uint64_t kind : kinds) {
       if (kind > 1) c.fail("a value of kind " + std::to_string(kind), "0 or 1");

@@ -20,14 +20,24 @@ class donations {
  public:
   constexpr explicit donations(plan& p) : p_(p), first_(p.buffers.count()) {}
 
-  /// Notes for each result of a loop the first operand whose place it may take.
+  /// Notes for each result of a loop an operand whose place it may take. An output prefers the input of its own number: in a
+  /// step that returns its state they belong together, and other inputs, such as gradients, are seldom given away.
   constexpr void note_loop(const plan_step& st) {
     const plan_operand* const operands = p_.operands.data() + st.operands;
-    for (int r = st.in_count; r < st.in_count + st.out_count; ++r) {
-      bool found = false;
+    const plan_buffer* const buffers = p_.buffers.data();
+    const int results = st.in_count + st.out_count;
+    for (int r = st.in_count; r < results; ++r) {
+      const int own = buffers[operands[r].buffer].index;
+      for (int k = 0; k < st.in_count; ++k)
+        if (const int b = operands[k].buffer; b >= 0 && buffers[b].index == own && note(st, operands, k, r, by_loop))
+          break;
+    }
+    for (int r = st.in_count; r < results; ++r) {
+      if (buffers[operands[r].buffer].kind != buffer_kind::output) continue;
+      bool found = source_of(operands[r].buffer - first_) >= 0;
       for (int k = 0; k < st.in_count && !found; ++k)
         found = operands[k].buffer >= 0 && note(st, operands, k, r, by_loop);
-      if (!found && p_.buffers[operands[r].buffer].kind == buffer_kind::output) note_through(st, r);
+      if (!found) note_through(st, r);
     }
   }
   /// Result r of a step is its operand k with some elements changed.

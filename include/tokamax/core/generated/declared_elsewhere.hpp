@@ -209,6 +209,7 @@ template <int = 0> void norm(...) = delete;  // #include <tokamax/linalg.hpp>, l
 template <int = 0> void outer(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
 template <int = 0> void pinv(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
 template <int = 0> void qr(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
+template <int = 0> void schur(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
 template <int = 0> void slogdet(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
 template <int = 0> void solve(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg
 template <int = 0> void svd(...) = delete;  // #include <tokamax/linalg.hpp>, link tokamax::linalg

@@ -3,7 +3,7 @@
 // tested by tests/data/sources/sources.cpp
 #pragma once
 
-#include <tokamax/checkpoint/json_value.hpp>    // json_value
+#include <tokamax/checkpoint/json_text.hpp>     // parse_json_as
 #include <tokamax/data/map.hpp>                 // map
 #include <tokamax/data/sources/file_bytes.hpp>  // file_bytes
 
@@ -62,7 +62,7 @@ class lines : public dataset<lines> {
 template <class Record>
 auto jsonl(const std::string& path) {
   return lines(path) | map([](const line& one) {
-           return checkpoint::json_value::parse(one.text, one.where()).as<Record>("record", one.where());
+           return checkpoint::parse_json_as<Record>(one.text, "record", [&] { return one.where(); });
          });
 }
 

@@ -3,8 +3,8 @@
 // tested by tests/data/sources/sources.cpp
 #pragma once
 
+#include <tokamax/base/codec.hpp>               // deflate_codec
 #include <tokamax/data/sources/file_bytes.hpp>  // file_bytes
-#include <tokamax/data/sources/inflate.hpp>     // inflate
 
 #include <algorithm>  // find
 #include <map>        // map
@@ -108,8 +108,8 @@ inline array read_npy(const std::string& path) {
   return detail::npy_array(file, detail::read_npy_header(file, 0, file.size()));
 }
 
-/// The arrays of a .npz file by name, as np.savez and np.savez_compressed write it.
-/// errors  as read_npy; tokamax::error if they are compressed otherwise than by deflate
+/// The arrays of a .npz file by name, as np.savez writes it, and np.savez_compressed if the program includes tokamax/zlib.hpp.
+/// errors  as read_npy; tokamax::error if they are compressed otherwise than by deflate, or by deflate without that header
 inline std::map<std::string, array> read_npz(const std::string& path) {
   const file_bytes file(path);
   const std::size_t last = file.view().rfind("PK\x05\x06");
@@ -135,7 +135,10 @@ inline std::map<std::string, array> read_npz(const std::string& path) {
     if (method == 0) {
       result[name] = detail::npy_array(file, detail::read_npy_header(file, begin, begin + bytes));
     } else {
-      const file_bytes made(detail::inflate(stored, bytes, path + ", " + name), path + ", " + name);
+      const std::string where = path + ", " + name;
+      const file_bytes made(deflate_codec(where).decompress(stored, bytes, where), where);
+      if (made.size() != bytes)
+        made.fail("npz: array", 0, std::to_string(made.size()) + " bytes", std::to_string(bytes));
       result[name] = detail::npy_array(made, detail::read_npy_header(made, 0, bytes));
     }
     at += 46u + name_size + file.number<std::uint16_t>(at + 30, "npz: entry") +

@@ -38,6 +38,8 @@ class limited {
   Source source_;
   std::int64_t most_, count_ = 0;
 };
+template <class Source, class... Arguments>
+inline constexpr bool has_no_end<staged<Source, limited, Arguments...>> = false;
 
 }  // namespace detail
 

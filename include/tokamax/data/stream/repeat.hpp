@@ -60,24 +60,37 @@ class repeated {
   bool empty_ = false;
 };
 
-}  // namespace detail
-
-/// `times` epochs of a dataset, or `times` times a stream from its beginning; 0 for no end. A dataset that is read without
-/// this stage has no end.
-/// source  grain.MapDataset.repeat
-inline auto repeat(std::int64_t times, repeat_options options = {}) {
-  if (times < 0) throw error("repeat: times", std::to_string(times), "0 or more");
-  return stage{[=](auto source) {
+struct repeating {
+  std::int64_t times;
+  repeat_options options;
+  auto operator()(auto source) const {
     using type = decltype(source);
-    if constexpr (stream<type>) {
-      return detail::make_staged<detail::repeated>(std::move(source), times);
+    if constexpr (stream<type> && indexed<type>) {
+      return source.over(*this);  // epochs are read ahead as what is before them is
+    } else if constexpr (stream<type>) {
+      static_assert(!has_no_end<type>,
+                    "tokamax: repeat comes too late: this stream has no end. Put it behind the dataset with an index, "
+                    "before the stages that read it in order");
+      return make_staged<repeated>(std::move(source), times);
     } else {
       const std::int64_t size = source.size();
       if (times > 0) step_of({times, 0}, std::max<std::int64_t>(size, 1));
       const std::int64_t most = times == 0 ? std::numeric_limits<std::int64_t>::max() : times * size;
-      return detail::make_staged<detail::limited>(detail::epochs<type>(std::move(source), options.reseed), most);
+      return make_staged<limited>(epochs<type>(std::move(source), options.reseed), most);
     }
-  }};
+  }
+};
+
+}  // namespace detail
+
+/// `times` epochs of a dataset, or `times` times a stream from its beginning; 0 for no end. A dataset that is read without
+/// this stage has no end. Behind a `prefetch` it does what it does before it.
+/// errors  tokamax::error for a negative number; compile error for a stream without end, such as a filter of a dataset that is
+///         read without this stage
+/// source  grain.MapDataset.repeat
+inline auto repeat(std::int64_t times, repeat_options options = {}) {
+  if (times < 0) throw error("repeat: times", std::to_string(times), "0 or more");
+  return stage{detail::repeating{times, options}};
 }
 
 }  // namespace tokamax::data

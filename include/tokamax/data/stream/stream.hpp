@@ -194,6 +194,12 @@ auto stream_stage(Arguments... arguments) {
   return stage{[=](auto source) { return make_staged<Cursor>(std::move(source), arguments...); }};
 }
 
+// Does it go on for ever, whatever its elements are? An index does, and so do stages over one, but for those that count.
+template <class S>
+inline constexpr bool has_no_end = indexed<S>;
+template <class Source, template <class...> class Cursor, class... Arguments>
+inline constexpr bool has_no_end<staged<Source, Cursor, Arguments...>> = has_no_end<Source>;
+
 // The base of cursors whose `take` makes the elements, because it must see them.
 template <class Element>
 struct makes_at_once {

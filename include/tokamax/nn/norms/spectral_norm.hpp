@@ -4,13 +4,13 @@
 // tested by tests/nn/flax_norms.cpp
 #pragma once
 
-#include <tokamax/lax/stop_gradient.hpp>     // stop_gradient
-#include <tokamax/nn/init.hpp>               // init
-#include <tokamax/nn/initializers.hpp>       // normal
-#include <tokamax/nn/mode.hpp>               // mode
-#include <tokamax/nn/norms/weight_norm.hpp>  // unit_length
-#include <tokamax/nn/statistic.hpp>          // statistic
-#include <tokamax/numpy/matmul.hpp>          // matmul
+#include <tokamax/lax/stop_gradient.hpp>             // stop_gradient
+#include <tokamax/nn/initializers/init.hpp>          // init
+#include <tokamax/nn/initializers/initializers.hpp>  // normal
+#include <tokamax/nn/mode.hpp>                       // mode
+#include <tokamax/nn/norms/weight_norm.hpp>          // unit_length
+#include <tokamax/nn/statistic.hpp>                  // statistic
+#include <tokamax/numpy/matmul.hpp>                  // matmul
 
 namespace tokamax::nn {
 

@@ -4,12 +4,12 @@
 // tested by tests/nn/flax_layers.cpp
 #pragma once
 
-#include <tokamax/lax/shapes/split.hpp>            // split
-#include <tokamax/nn/linear.hpp>                   // linear
-#include <tokamax/nn/mlp.hpp>                      // activation_function
-#include <tokamax/nn/orthogonal_initializers.hpp>  // orthogonal
-#include <tokamax/nn/recurrent/no_state.hpp>       // no_state
-#include <tokamax/ops/activations.hpp>             // sigmoid
+#include <tokamax/lax/shapes/split.hpp>                         // split
+#include <tokamax/nn/initializers/orthogonal_initializers.hpp>  // orthogonal
+#include <tokamax/nn/linear/linear.hpp>                         // linear
+#include <tokamax/nn/linear/mlp.hpp>                            // activation_function
+#include <tokamax/nn/recurrent/no_state.hpp>                    // no_state
+#include <tokamax/ops/activations.hpp>                          // sigmoid
 
 #include <utility>  // pair
 

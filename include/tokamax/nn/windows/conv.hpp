@@ -3,9 +3,9 @@
 // umbrella: not tokamax.hpp (programs without images pass it by)
 #pragma once
 
-#include <tokamax/core/scope/layer_scope.hpp>   // layer_scope
-#include <tokamax/nn/initializers.hpp>          // initializer, parameter
-#include <tokamax/nn/windows/conv_padding.hpp>  // conv_padding
+#include <tokamax/core/scope/layer_scope.hpp>        // layer_scope
+#include <tokamax/nn/initializers/initializers.hpp>  // initializer, parameter
+#include <tokamax/nn/windows/conv_padding.hpp>       // conv_padding
 
 namespace tokamax::nn {
 

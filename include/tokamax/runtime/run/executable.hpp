@@ -11,6 +11,10 @@
 #include <algorithm>  // copy_n, equal
 #include <memory>     // unique_ptr
 
+#if defined(TOKAMAX_COMPILED_ONCE)
+  #include <tokamax/profile/step_table.hpp>  // step_table
+#endif
+
 namespace tokamax {
 
 #if defined(TOKAMAX_COMPILED_ONCE)
@@ -73,6 +77,7 @@ TOKAMAX_COMPILED_ONCE void executable::own_tables() {
 TOKAMAX_COMPILED_ONCE void executable::lay_out(const std::int64_t* symbols) {
   const bool as_compiled = regions_.empty() && std::equal(symbols, symbols + max_symbols, one_of_each_symbol);
   laid_out_ = false;
+  described_.clear();
   helpers_ = {};
   if (!as_compiled) {
     own_tables();
@@ -171,13 +176,16 @@ TOKAMAX_COMPILED_ONCE void executable::patch(int region, std::byte* arena, std::
 TOKAMAX_COMPILED_ONCE void executable::run_region(int region) {
   const plan_region& r = plan_.regions[region];
   int s = r.first_step;
+  profile::observer* observer = current_context.observer;
+  if (!observer) observer = profile::observer_of_all.load(std::memory_order_relaxed);
   try {
+    if (observer) [[unlikely]] {
+      run_observed(*observer, region, s);
+      return;
+    }
     for (; s < r.first_step + r.step_count; ++s) {
       if (plan_.steps[s].produces) continue;
-      if (current_context.observer) [[unlikely]]
-        run_observed(s);
-      else
-        run_step(s);
+      run_step(s);
       if (code_) s += plan_.steps[s].together;
     }
   } catch (...) {
@@ -248,6 +256,7 @@ TOKAMAX_COMPILED_ONCE void executable::choose() {
     choices_.steps[static_cast<std::size_t>(s)] = std::move(found);
   }
   choices_.state = detail::state_of_choices();
+  described_.clear();
 }
 
 TOKAMAX_COMPILED_ONCE void executable::run_call(int s) {
@@ -285,23 +294,39 @@ TOKAMAX_COMPILED_ONCE kernel_arguments executable::kernel_at(const plan_step& st
   return a;
 }
 
-TOKAMAX_COMPILED_ONCE void executable::run_observed(int s) {
-  const plan_step& st = plan_.steps[s];
-  if (is_done(st)) return;
-  profile::observer& observer = *current_context.observer;
-  std::shared_ptr<time_mark> from = where_->where.mark();
-  const std::int64_t begin = observer.now();
-  run_step(s);
-  const std::int64_t end = observer.now();
-  std::shared_ptr<time_mark> until = where_->where.mark();
-  profile::event e = work_at(s);
-  e.scope = plan_.scope_of(st).name;
-  e.device = where_->where.name();
-  e.begin = begin;
-  e.duration = end - begin;
-  e.from = std::move(from);
-  e.until = std::move(until);
-  observer.record(std::move(e));
+/// Each step begins where the one before it ended: a clock is read once a step.
+TOKAMAX_COMPILED_ONCE void executable::run_observed(profile::observer& observer, int region, int& s) {
+  const plan_region& r = plan_.regions[region];
+  described_.resize(static_cast<std::size_t>(plan_.region_count));
+  std::shared_ptr<const profile::step_table>& described = described_[static_cast<std::size_t>(region)];
+  if (!described) described = describe(r);
+  device& where = where_->where;
+  std::shared_ptr<time_mark> from = where.mark();
+  for (std::int64_t begin = observer.now(); s < r.first_step + r.step_count; ++s) {
+    const int step = s;
+    if (plan_.steps[s].produces || is_done(plan_.steps[s])) continue;
+    run_step(s);
+    if (code_) s += plan_.steps[s].together;
+    const std::int64_t end = observer.now();
+    std::shared_ptr<time_mark> until = where.mark();
+    observer.record(described, step - r.first_step, begin, end, std::move(from), until);
+    begin = end;
+    from = std::move(until);
+  }
+}
+
+/// The table of what the steps of a region do, whose pointers are those of a run.
+TOKAMAX_COMPILED_ONCE std::shared_ptr<const profile::step_table> executable::describe(const plan_region& r) const {
+  std::vector<profile::event> steps;
+  std::vector<std::string> places;
+  for (int s = r.first_step; s < r.first_step + r.step_count; ++s) {
+    const plan_step& st = plan_.steps[s];
+    steps.push_back(work_at(s));
+    steps.back().scope = plan_.scope_of(st).name;
+    steps.back().device = where_->where.name();
+    places.push_back(detail::place_text({}, st.where));
+  }
+  return std::make_shared<const profile::step_table>(std::move(steps), std::move(places));
 }
 
 /// What a step does, without the times.

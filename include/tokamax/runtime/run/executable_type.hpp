@@ -59,7 +59,7 @@ class executable {
   /// The tile loop of each instruction, for loops that are interpreted.
   void interpret_with(std::vector<const interpreted_op*> ops);
   /// What the device has made of the program.
-  void run_with(std::shared_ptr<const device_code> code) { code_ = std::move(code); }
+  void run_with(std::shared_ptr<const device_code> code) { code_ = std::move(code), described_.clear(); }
 
  private:
   void lay_out(const std::int64_t* symbols);
@@ -82,7 +82,8 @@ class executable {
     const auto at = static_cast<std::size_t>(st.operands);
     return st.copies && pointers_[at] == pointers_[at + 1];
   }
-  void run_observed(int s);
+  void run_observed(profile::observer& observer, int region, int& s);
+  std::shared_ptr<const profile::step_table> describe(const plan_region& r) const;
   profile::event work_at(int s) const;
   loop_arguments loop_at(int s) const;
   loop_label label_of(const plan_step& st) const {
@@ -137,6 +138,7 @@ class executable {
   std::vector<const interpreted_op*> ops_;
   mutable std::vector<kept_loop> kept_;  // of each step, if loops are interpreted
   std::shared_ptr<const device_code> code_;
+  std::vector<std::shared_ptr<const profile::step_table>> described_;  // of each region that was observed
   std::vector<array_view> views_;
   std::vector<std::byte*> pointers_, base_;
   std::vector<std::int64_t> bytes_, strides_;

@@ -4,10 +4,12 @@
 // tested by tests/stablehlo/reader/read_text.cpp
 #pragma once
 
+#include <tokamax/stablehlo/attributes.hpp>          // whole, word
 #include <tokamax/stablehlo/reader/elements.hpp>     // elements_of_bytes
 #include <tokamax/stablehlo/reader/type_reader.hpp>  // type_reader
 
 #include <algorithm>      // sort
+#include <array>          // array
 #include <charconv>       // from_chars
 #include <cmath>          // HUGE_VAL
 #include <unordered_map>  // unordered_map
@@ -162,21 +164,21 @@ class attribute_reader : public type_reader {
       expect("[");
       attribute places[2], space;
       space.is = attribute::form::list;
-      for (attribute& p : places) p = whole_number(-1);
+      for (attribute& p : places) p = detail::whole(-1);
       std::vector<std::pair<std::int64_t, std::int64_t>> axes_of_space;
       for (std::int64_t k = 0; !accept("]"); ++k) {
         if (k > 0) expect(",");
         if (is_digit(peek()))
           axes_of_space.emplace_back(whole("an axis"), k);
         else if (const std::string_view letter = word("a letter"); letter == std::string_view(first, 1))
-          places[0] = whole_number(k);
+          places[0] = detail::whole(k);
         else if (letter == std::string_view(second, 1))
-          places[1] = whole_number(k);
+          places[1] = detail::whole(k);
         else if (letter != "?")
           fail("b, f, i, o or the number of an axis");
       }
       std::sort(axes_of_space.begin(), axes_of_space.end());
-      for (const auto& [number_of_axis, place] : axes_of_space) space.items.push_back(whole_number(place));
+      for (const auto& [number_of_axis, place] : axes_of_space) space.items.push_back(detail::whole(place));
       list.add(called + (first + 1), places[0]);
       list.add(called + (second + 1), places[1]);
       list.add(called + "_spatial_dimensions", space);
@@ -187,21 +189,6 @@ class attribute_reader : public type_reader {
     expect("->");
     operand("output", "b_batch_dimension", "f_feature_dimension");
     return record_of(std::move(list));
-  }
-  /// An integer as i64.
-  static attribute whole_number(std::int64_t v) {
-    attribute a;
-    a.is = attribute::form::integer;
-    a.integer = v;
-    a.type = {.is = value_type::form::number, .dtype = i64};
-    return a;
-  }
-  /// An enumerator.
-  static attribute word_attribute(std::string_view text) {
-    attribute a;
-    a.is = attribute::form::word;
-    a.text = text;
-    return a;
   }
   /// What begins with a word.
   void named(attribute& a) {
@@ -249,7 +236,7 @@ class attribute_reader : public type_reader {
       a.is = attribute::form::type;
       a.type = type();
     } else {
-      a = word_attribute(word("an attribute"));
+      a = detail::word(word("an attribute"));
       if (next() == '<') in_brackets();
     }
   }
@@ -317,16 +304,23 @@ class attribute_reader : public type_reader {
   /// Elements from `0x...`; a resource has its alignment in front.
   void hex_elements(attribute& a, std::string_view hex, std::size_t begin, std::size_t leave_out) {
     if (!hex.starts_with("0x") || hex.size() % 2) fail_at(begin, "other elements", "an even number of digits after 0x");
-    // Two digits a byte.
+    // Two digits a byte; 16 and more is no digit.
+    static constexpr auto digits = [] {
+      std::array<unsigned char, 256> t{};
+      for (unsigned char& v : t) v = 255;
+      for (unsigned k = 0; k < 10; ++k) t['0' + k] = static_cast<unsigned char>(k);
+      for (unsigned k = 0; k < 6; ++k) t['a' + k] = t['A' + k] = static_cast<unsigned char>(10 + k);
+      return t;
+    }();
+    const auto digit = [&](std::size_t at) -> unsigned { return digits[static_cast<unsigned char>(hex[at])]; };
     std::vector<std::byte> bytes(hex.size() / 2 - 1);
-    const auto digit = [&](char c) -> unsigned {
-      if (is_digit(c)) return static_cast<unsigned>(c - '0');
-      const char low = static_cast<char>(c | 32);
-      if (low >= 'a' && low <= 'f') return static_cast<unsigned>(low - 'a') + 10;
-      fail_at(begin, "\"" + std::string(1, c) + "\"", "digits of bytes");
-    };
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-      bytes[i] = static_cast<std::byte>(digit(hex[2 * i + 2]) << 4 | digit(hex[2 * i + 3]));
+    unsigned all = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      const unsigned high = digit(2 * i + 2), low = digit(2 * i + 3);
+      all |= high | low;
+      bytes[i] = static_cast<std::byte>(high << 4 | low);
+    }
+    if (all > 15) fail_at(begin, "other signs", "digits of bytes");
     const std::span<const std::byte> data = std::span(bytes).subspan(std::min(leave_out, bytes.size()));
     if (std::string wrong = elements_of_bytes(a.type, data, a.elements); !wrong.empty())
       fail_at(begin, wrong, "elements of the type");

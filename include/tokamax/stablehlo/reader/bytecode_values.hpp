@@ -6,6 +6,7 @@
 
 #include <tokamax/stablehlo/reader/byte_cursor.hpp>  // byte_cursor
 #include <tokamax/stablehlo/reader/elements.hpp>     // elements_of_bytes
+#include <tokamax/stablehlo/type_text.hpp>           // type_text
 
 #include <array>   // std::array
 #include <vector>  // vector
@@ -186,6 +187,11 @@ class bytecode_values {
       return tensor(r);
     }
     if (code == 22) return other_type("!stablehlo.token");
+    if (code == 23) {
+      std::string s;
+      for (std::uint64_t n = r.count(); n > 0; --n) s += (s.empty() ? "" : ", ") + type_text(type(r));
+      return other_type("tuple<" + s + ">");
+    }
     if (code < std::size(vhlo_types) && !vhlo_types[code].empty()) return number_type(vhlo_types[code]);
     return other_type("type " + std::to_string(code) + " of VHLO");
   }

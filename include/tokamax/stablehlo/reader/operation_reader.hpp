@@ -182,6 +182,11 @@ class operation_reader : public word_reader {
         o.attributes.add("name", value_of_attribute());
       } else if (c == '{') {
         add_all(o, dictionary());
+      } else if (kind.ends_with("_const") && comes("dense")) {  // what a comparison expects
+        o.attributes.add("value", value_of_attribute());
+        while (accept(",")) word_of_form(o, kind);
+        if (comes("{")) add_all(o, dictionary());
+        return;
       } else if (c == '[') {
         kind == "get_tuple_element" ? tuple_index(o) : slice_bounds(o);
       } else {

@@ -6,6 +6,7 @@
 #include <tokamax/stablehlo/generated/vhlo_properties.hpp>  // vhlo_properties
 #include <tokamax/stablehlo/reader/bytecode_values.hpp>     // bytecode_values
 
+#include <algorithm>      // any_of
 #include <array>          // array
 #include <cstring>        // memcmp, memcpy
 #include <optional>       // optional
@@ -289,20 +290,24 @@ class bytecode_reader : bytecode_values {
     for (operation& inner : f.body.operations) settle(inner);
     module_.functions.push_back(std::move(f));
   }
+  /// Is this an attribute, or a list of some, that is left out, because it does not change what is computed?
+  static bool says_nothing(const attribute& a) {
+    if (a.is == attribute::form::list) return std::any_of(a.items.begin(), a.items.end(), says_nothing);
+    return a.is == attribute::form::other && a.text.empty();
+  }
   /// The attributes of each argument or result.
   static std::vector<attribute_list> lists_of(const attribute* a, std::size_t count) {
     std::vector<attribute_list> lists(count);
     if (a)
       for (std::size_t k = 0; k < count && k < a->items.size(); ++k)
         for (std::size_t i = 0; i < a->items[k].items.size() && i < a->items[k].names.size(); ++i)
-          lists[k].add(a->items[k].names[i], a->items[k].items[i]);
+          if (!says_nothing(a->items[k].items[i])) lists[k].add(a->items[k].names[i], a->items[k].items[i]);
     return lists;
   }
   /// Writes attributes as the text has them: lists of numbers for dense elements along one axis, symbols for functions.
   static void settle(operation& o) {
     // What other dialects say, and accuracies, which do not change what is computed here.
-    std::erase_if(o.attributes.all,
-                  [](const auto& a) { return a.second.is == attribute::form::other && a.second.text.empty(); });
+    std::erase_if(o.attributes.all, [](const auto& a) { return says_nothing(a.second); });
     for (auto& [key, a] : o.attributes.all) {
       if (key == "callee" || key == "decomposition") a.is = attribute::form::symbol;
       const bool listed = a.is == attribute::form::elements && o.name != "stablehlo.constant" && key != "padding" &&
@@ -339,24 +344,29 @@ class bytecode_reader : bytecode_values {
 /// The bytecode in a file of jax.export: a flatbuffer, whose field 13 is the module.
 inline std::span<const std::byte> module_in_export(std::span<const std::byte> file) {
   // A flatbuffer begins with the place of its table, before which lies the list of its fields.
-  const auto fail = [](const std::string& found, const std::string& expected) {
-    throw error(error_kind::file, "stablehlo: file of jax.export", found, expected);
+  const auto fail = [](const std::string& part, const std::string& found, const std::string& expected) {
+    throw error(error_kind::file, "stablehlo: file of jax.export: " + part, found, expected);
   };
-  const auto word = [&](std::uint64_t at, std::size_t bytes) {
+  const auto word = [&](const std::string& part, std::uint64_t at, std::size_t bytes) {
     std::uint64_t v = 0;
-    if (at > file.size() || file.size() - at < bytes) fail("a field outside of the file", "one inside");
+    if (at > file.size() || file.size() - at < bytes)
+      fail(part, "byte " + std::to_string(at), "a file of more than " + std::to_string(file.size()) + " bytes");
     std::memcpy(&v, file.data() + at, bytes);
     return v;
   };
-  const std::uint64_t root = word(0, 4);
-  const auto back = static_cast<std::int32_t>(word(root, 4));
-  if (back > static_cast<std::int64_t>(root)) fail("a table outside of the file", "one inside");
+  const std::string module_field = "field 13, mlir_module_serialized";
+  const std::uint64_t root = word("place of the table", 0, 4);
+  const auto back = static_cast<std::int32_t>(word("table", root, 4));
+  if (back > static_cast<std::int64_t>(root))
+    fail("table", "byte " + std::to_string(static_cast<std::int64_t>(root) - back), "a place inside of the file");
   const std::uint64_t table = root - static_cast<std::uint64_t>(static_cast<std::int64_t>(back));
-  const std::uint64_t fields = (word(table, 2) - std::min<std::uint64_t>(word(table, 2), 4)) / 2;
-  const std::uint64_t offset = fields > 13 ? word(table + 4 + 2 * 13, 2) : 0;
-  if (offset == 0) fail("no field of a module", "a file that jax.export has written");
-  const std::uint64_t at = root + offset, list = at + word(at, 4), bytes = word(list, 4);
-  if (bytes > file.size() - list - 4) fail("a module of " + std::to_string(bytes) + " bytes", "one inside of the file");
+  const std::uint64_t bytes_of_table = word("size of the table", table, 2);
+  const std::uint64_t fields = (bytes_of_table - std::min<std::uint64_t>(bytes_of_table, 4)) / 2;
+  const std::uint64_t offset = fields > 13 ? word(module_field, table + 4 + 2 * 13, 2) : 0;
+  if (offset == 0) fail(module_field, std::to_string(fields) + " fields", "a file that jax.export has written");
+  const std::uint64_t at = root + offset, list = at + word(module_field, at, 4), bytes = word(module_field, list, 4);
+  if (bytes > file.size() - list - 4)
+    fail(module_field, std::to_string(bytes) + " bytes", "at most " + std::to_string(file.size() - list - 4));
   return file.subspan(static_cast<std::size_t>(list) + 4, static_cast<std::size_t>(bytes));
 }
 

@@ -56,7 +56,8 @@ class module_reader : operation_reader {
       word("");
       name('@');
       expect("=");
-      value_of_attribute();
+      peek() == '<' ? in_brackets() : void(value_of_attribute());
+      if (comes("{")) dictionary();
     } else {
       fail("a function");
     }
@@ -114,6 +115,8 @@ class module_reader : operation_reader {
   }
   /// Finds the data of `dense_resource` attributes, which stands at the end of a text.
   void read_resources() {
+    const std::size_t last = text_.find_last_not_of(" \r\n\t");
+    if (last == text_.npos || !text_.substr(0, last + 1).ends_with("#-}")) return;
     const std::size_t found = text_.rfind("{-#");
     if (found == text_.npos) return;
     at_ = found + 3;

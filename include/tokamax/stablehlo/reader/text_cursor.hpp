@@ -6,6 +6,7 @@
 
 #include <tokamax/stablehlo/module.hpp>  // position
 
+#include <algorithm>    // min
 #include <charconv>     // from_chars
 #include <string_view>  // string_view
 
@@ -112,11 +113,17 @@ class text_cursor {
   std::string_view quoted_raw() {
     expect("\"");
     const std::size_t begin = at_;
-    while (next() != '"') {
-      if (at_ >= text_.size()) fail_at(begin - 1, "a text without an end", "\"");
-      at_ += next() == '\\' ? 2u : 1u;
+    // Long texts are numbers without escapes.
+    std::size_t quote = text_.find('"', at_);
+    while (true) {
+      if (quote == text_.npos) at_ = text_.size(), fail_at(begin - 1, "a text without an end", "\"");
+      const std::size_t escape = text_.substr(0, quote).find('\\', at_);
+      if (escape == text_.npos) break;
+      at_ = std::min(escape + 2, text_.size());
+      if (quote < at_) quote = text_.find('"', at_);
     }
-    return text_.substr(begin, at_++ - begin);
+    at_ = quote + 1;
+    return text_.substr(begin, quote - begin);
   }
   /// The same with its escapes: \0A, \n, \t, \" and \\.
   std::string quoted() {

@@ -66,7 +66,7 @@ class word_reader : public attribute_reader {
       const char* const called =
           kind == "compare" ? (o.operands.empty() ? "comparison_direction" : "compare_type") : nullptr;
       if (!called) fail_at(begin, "\"" + std::string(w) + "\"", "an operand, an attribute or a type");
-      o.attributes.add(called, word_attribute(w));
+      o.attributes.add(called, detail::word(w));
       return;
     }
     // Words that are shorter than the names of their attributes.
@@ -88,14 +88,6 @@ class word_reader : public attribute_reader {
     }
     o.attributes.add(std::move(key), as_integers(value_of_attribute(false)));
   }
-  /// `array<i64: ...>`
-  static attribute integers(const std::vector<std::int64_t>& list) {
-    attribute a;
-    a.is = attribute::form::list;
-    a.type = {.is = value_type::form::number, .dtype = i64};
-    for (std::int64_t v : list) a.items.push_back(whole_number(v));
-    return a;
-  }
   /// `[0:2, 1:5:2]`
   void slice_bounds(operation& o) {
     expect("[");
@@ -107,14 +99,14 @@ class word_reader : public attribute_reader {
       limit.push_back(whole("the end"));
       step.push_back(accept(":") ? whole("a step") : 1);
     }
-    o.attributes.add("start_indices", integers(start));
-    o.attributes.add("limit_indices", integers(limit));
-    o.attributes.add("strides", integers(step));
+    o.attributes.add("start_indices", list_of(start));
+    o.attributes.add("limit_indices", list_of(limit));
+    o.attributes.add("strides", list_of(step));
   }
   /// `[0]`
   void tuple_index(operation& o) {
     expect("[");
-    o.attributes.add("index", whole_number(whole("the number of an element")));
+    o.attributes.add("index", detail::whole(whole("the number of an element")));
     expect("]");
   }
   /// `e5m2`
@@ -132,8 +124,8 @@ class word_reader : public attribute_reader {
       ok = ok && r.ec == std::errc{} && r.ptr == parts[k].data() + parts[k].size();
     }
     if (!ok) fail_at(begin, std::string(format), "a format as e5m2");
-    o.attributes.add("exponent_bits", whole_number(bits[0]));
-    o.attributes.add("mantissa_bits", whole_number(bits[1]));
+    o.attributes.add("exponent_bits", detail::whole(bits[0]));
+    o.attributes.add("mantissa_bits", detail::whole(bits[1]));
   }
   /// `{stride = [1, 2], pad = [[0, 1]], lhs_dilate = [1], rhs_dilate = [1], reverse = [false]}`
   void windows(operation& o) {

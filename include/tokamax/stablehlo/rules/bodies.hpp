@@ -22,5 +22,13 @@ inline std::string combiner_of(const region& r) {
   const bool turned = o.operands[0] == r.arguments[1] && o.operands[1] == r.arguments[0];
   return in_order || turned ? o.name : "";
 }
+/// May what a body combines be grouped in any way?
+inline bool is_associative(const region& r) {
+  const std::string how = combiner_of(r);
+  for (const char* known : {"first", "second", "stablehlo.add", "stablehlo.and", "stablehlo.maximum",
+                            "stablehlo.minimum", "stablehlo.multiply", "stablehlo.or", "stablehlo.xor"})
+    if (how == known) return true;
+  return false;
+}
 
 }  // namespace tokamax::stablehlo::detail

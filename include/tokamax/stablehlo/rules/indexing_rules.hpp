@@ -4,11 +4,13 @@
 // tested by tests/stablehlo/rules/rules.cpp
 #pragma once
 
-#include <tokamax/lax/indexing/scatter.hpp>    // gather, scatter, scatter_add
-#include <tokamax/lax/indexing/slice.hpp>      // slice
-#include <tokamax/lax/shapes/concatenate.hpp>  // concatenate
-#include <tokamax/lax/sort.hpp>                // argsort
-#include <tokamax/stablehlo/rules/bodies.hpp>  // combiner_of
+#include <tokamax/lax/indexing/scatter.hpp>           // gather, scatter, scatter_add
+#include <tokamax/lax/indexing/search_sorted.hpp>     // search_sorted
+#include <tokamax/lax/indexing/slice.hpp>             // slice
+#include <tokamax/lax/shapes/concatenate.hpp>         // concatenate
+#include <tokamax/lax/sort.hpp>                       // argsort
+#include <tokamax/stablehlo/rules/bodies.hpp>         // combiner_of
+#include <tokamax/stablehlo/rules/control_rules.hpp>  // in_this_trace
 
 #include <span>  // span
 
@@ -174,17 +176,21 @@ inline values gathered(const rule_call& c) {
     cut.push_back(n.rest.contains(i) ? n.window[i] : operand[i]);
   }
   const axes places = places_of_result(c, n, lead);
+  shape s;  // [index..., windows..., rest...] without collapsed axes
+  for (int i = 0; i < lead; ++i) s.push_back(rows.extent(i));
+  for (const axes* a : {&n.indexed, &n.rest})
+    for (std::int64_t axis : *a)
+      if (!n.collapsed.contains(axis) && !n.batch.contains(axis)) s.push_back(n.window[static_cast<int>(axis)]);
+  const axes order = inverse(places);
   const auto part = [&](const array& x) {
-    if (size(c.extents()) == 0 || x.size() == 0) return zeros(c.extents(), x.dtype());
+    if (size(s) == 0 || x.size() == 0) {
+      shape ordered;
+      for (std::int64_t k : order) ordered.push_back(s[static_cast<int>(k)]);
+      return zeros(ordered, x.dtype());
+    }
     array table = as_rows(slice(x, zero, cut), n);
     const dtype given = table.dtype();
-    const array y = gather(table, rows);
-    shape s;  // without collapsed axes
-    for (int i = 0; i < lead; ++i) s.push_back(rows.extent(i));
-    for (const axes* a : {&n.indexed, &n.rest})
-      for (std::int64_t axis : *a)
-        if (!n.collapsed.contains(axis) && !n.batch.contains(axis)) s.push_back(n.window[static_cast<int>(axis)]);
-    return astype(transpose(reshape(y, s), inverse(places)), given);
+    return astype(transpose(reshape(gather(table, rows), s), order), given);
   };
   return {each_part(part, c.at(0))};
 }
@@ -202,7 +208,7 @@ inline values combined_by_row(const rule_call& c, const array& sorted_rows, valu
     values both;
     for (const value& v : updates) both.push_back(each_part(before, v));
     both.insert(both.end(), updates.begin(), updates.end());
-    values joined = run_on_elements(c, 0, both);
+    values joined = run_on_elements(c, 0, both, updates.size());
     for (std::size_t k = 0; k < updates.size(); ++k) {
       const auto chosen = [&](const array& a, const array& b) {
         return select(tokamax::detail::over_rows(same, a), a, b);
@@ -251,7 +257,7 @@ inline scatter_rows rows_of_scatter(const rule_call& c, int inputs) {
     if (!gone && (k >= n.offset.rank() || n.offset[k] < 0 || n.offset[k] >= of_updates.rank()))
       refuse(c.op, "update_window_dims that do not fit", "one for each axis of a window");
     n.window.push_back(gone ? 1 : of_updates[static_cast<int>(n.offset[k++])]);
-    if (n.window[i] > operand[i]) refuse(c.op, "updates that are larger than the operand", "windows that fit");
+    if (!gone && n.window[i] > operand[i]) refuse(c.op, "updates that are larger than the operand", "windows that fit");
     s.zero.push_back(0);
     s.cut.push_back(n.rest.contains(i) ? n.window[i] : operand[i]);
     s.covers = s.covers && s.cut[i] == operand[i];
@@ -264,7 +270,42 @@ inline scatter_rows rows_of_scatter(const rule_call& c, int inputs) {
   s.rows = reshape(select(inside, rows, array(-1)), {rows.size()});
   return s;
 }
-/// Updates by any body: those of one row are combined first, and then with the row.
+/// Tables [rows, ...] with what the body makes of some rows and an update for each. Row -1 is none, and others are there once.
+inline values with_updates(const rule_call& c, const values& tables, const array& rows, const values& updates) {
+  values now;
+  for (const value& v : tables)
+    now.push_back(each_part([&](const array& x) { return gather(x, maximum(rows, array(0))); }, v));
+  now.insert(now.end(), updates.begin(), updates.end());
+  const values joined = run_on_elements(c, 0, now, tables.size());
+  values out;
+  for (std::size_t k = 0; k < tables.size(); ++k)
+    out.push_back({scatter(tables[k].re, rows, joined[k].re),
+                   tables[k].is_complex() ? scatter(tables[k].im, rows, joined[k].im) : array()});
+  return out;
+}
+/// Updates in the order of their rows, of which each but the first one of a row waits for those before it.
+inline values with_updates_in_turn(const rule_call& c, const values& tables, const array& rows, const values& updates) {
+  const array turn = iota(i32, rows.shape(), 0) - search_sorted(rows, rows);
+  const array turns = max(select(rows >= 0, turn + 1, zeros_like(turn)));
+  const std::vector<char> complex = which_are_complex(tables);
+  std::vector<array> init{in_this_trace(array(0, {i32, false, {}}))};
+  for (const array& a : flat(tables)) init.push_back(in_this_trace(a));
+  const auto step = [&](const std::vector<array>& now) {
+    arrays in;
+    for (std::size_t k = 1; k < now.size(); ++k) in.push_back(now[k]);
+    const array chosen = select(turn == now[0], rows, full_like(rows, -1.0));
+    std::vector<array> next{now[0] + 1};
+    for (const array& a : flat(with_updates(c, unflat(in, complex), chosen, updates))) next.push_back(a);
+    return next;
+  };
+  const std::vector<array> last =
+      while_loop([&](const std::vector<array>& now) -> array { return now[0] < turns; }, step, init);
+  arrays out;
+  for (std::size_t k = 1; k < last.size(); ++k) out.push_back(last[k]);
+  return unflat(out, complex);
+}
+/// Updates by any body. Those of one row are combined first, and then with the row, where the body lets them; else they take
+/// their turns.
 inline values combined_with_rows(const rule_call& c, int inputs, scatter_rows s) {
   values tables, updates;
   for (int i = 0; i < inputs; ++i) {
@@ -276,24 +317,21 @@ inline values combined_with_rows(const rule_call& c, int inputs, scatter_rows s)
     const array order = argsort(rows, 0);
     rows = gather(rows, order);
     for (value& v : updates) v = each_part([&](const array& x) { return gather(x, order); }, v);
-    updates = combined_by_row(c, rows, std::move(updates));
-    // Only the last update of a row has all of them.
-    const array after = concatenate({slice_in_dim(rows, 1, rows.size(), 0), array(-2, {i32, false, {1}})}, 0);
-    rows = select(rows != after, rows, array(-1));
+    if (is_associative(c.body(0))) {
+      updates = combined_by_row(c, rows, std::move(updates));
+      // Only the last update of a row has all of them.
+      const array after = concatenate({slice_in_dim(rows, 1, rows.size(), 0), array(-2, {i32, false, {1}})}, 0);
+      tables = with_updates(c, tables, select(rows != after, rows, array(-1)), updates);
+    } else {
+      tables = with_updates_in_turn(c, tables, rows, updates);
+    }
+  } else {
+    tables = with_updates(c, tables, rows, updates);
   }
-  values now;
-  for (const value& v : tables)
-    now.push_back(each_part([&](const array& x) { return gather(x, maximum(rows, array(0))); }, v));
-  now.insert(now.end(), updates.begin(), updates.end());
-  const values joined = run_on_elements(c, 0, now);
   values out;
   for (int i = 0; i < inputs; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const auto one = [&](const array& table, const array& u, const array& x) {
-      return s.put_back(scatter(table, rows, u), x);
-    };
-    out.push_back({one(tables[at].re, joined[at].re, c.at(i).re),
-                   tables[at].is_complex() ? one(tables[at].im, joined[at].im, c.at(i).im) : array()});
+    const value &table = tables[static_cast<std::size_t>(i)], &x = c.at(i);
+    out.push_back({s.put_back(table.re, x.re), table.is_complex() ? s.put_back(table.im, x.im) : array()});
   }
   return out;
 }

@@ -4,12 +4,13 @@
 // tested by tests/stablehlo/rules/rules.cpp
 #pragma once
 
-#include <tokamax/complex/fourier_nd.hpp>         // fftn
-#include <tokamax/complex/products.hpp>           // bilinear
-#include <tokamax/lax/dot_general.hpp>            // dot_general
-#include <tokamax/lax/windows/conv.hpp>           // conv_general_dilated
-#include <tokamax/linalg/cholesky.hpp>            // cholesky, triangular_solve
-#include <tokamax/stablehlo/rules/evaluator.hpp>  // rule_entry
+#include <tokamax/complex/fourier_nd.hpp>              // fftn
+#include <tokamax/complex/products.hpp>                // bilinear
+#include <tokamax/lax/dot_general.hpp>                 // dot_general
+#include <tokamax/lax/windows/conv.hpp>                // conv_general_dilated
+#include <tokamax/linalg/cholesky.hpp>                 // cholesky, triangular_solve
+#include <tokamax/stablehlo/rules/evaluator.hpp>       // rule_entry
+#include <tokamax/stablehlo/rules/factorisations.hpp>  // complex_cholesky
 
 #include <span>  // span
 
@@ -117,8 +118,12 @@ inline values fft_value(const rule_call& c) {
   const std::string kind = c.text("fft_type");
   const std::vector<std::int64_t> lengths = c.integers("fft_length");
   fftn_options o;
-  for (std::int64_t n : lengths) o.s.push_back(n);
-  if (c.at(0).re.size() == 0 || size(c.extents()) == 0) {
+  bool none_at_all = c.at(0).re.size() == 0;
+  for (std::int64_t n : lengths) {
+    o.s.push_back(n);
+    none_at_all = none_at_all || n == 0;
+  }
+  if (none_at_all) {
     const array none = zeros(c.extents(), c.result().dtype);
     return {{none, c.result().complex ? none : array()}};
   }
@@ -137,6 +142,10 @@ array in_wide(const dtype to, const F& f) {
 /// Only one triangle of the matrix is read.
 inline values cholesky_value(const rule_call& c) {
   const bool lower = c.integer("lower", 0) != 0;
+  if (c.is_complex()) {
+    const value l = complex_cholesky(lower ? c.at(0) : adjoint(c.at(0)));
+    return {lower ? l : adjoint(l)};
+  }
   return {{in_wide(c.result().dtype,
                    [&](dtype wide) {
                      array a = astype(c[0], wide);
@@ -154,6 +163,10 @@ inline values triangular_solve_value(const rule_call& c) {
   o.lower = c.integer("lower", 0) != 0;
   o.unit_diagonal = c.integer("unit_diagonal", 0) != 0;
   o.transpose_a = transposed == "TRANSPOSE" || transposed == "ADJOINT";
+  if (!o.transpose_a && transposed != "NO_TRANSPOSE") c.wrong("transpose_a", "NO_TRANSPOSE, TRANSPOSE or ADJOINT");
+  if (c.is_complex())
+    return {triangular_solution({c.parts(0).re, c.parts(0).im}, c.at(1), o,
+                                o.transpose_a ? transposed[0] == 'A' ? 'C' : 'T' : 'N')};
   return {{in_wide(c.result().dtype,
                    [&](dtype wide) { return linalg::triangular_solve(astype(c[0], wide), astype(c[1], wide), o); }),
            {}}};

@@ -17,7 +17,7 @@ namespace tokamax::stablehlo::detail {
 inline values combined(const rule_call& c, int body, const values& a, const values& b) {
   values both = a;
   both.insert(both.end(), b.begin(), b.end());
-  return run_on_elements(c, body, both);
+  return run_on_elements(c, body, both, a.size());
 }
 /// A part of each value along one axis.
 inline values part_along(const values& list, int axis, std::int64_t from, std::int64_t to) {
@@ -112,10 +112,19 @@ inline window_numbers windows_of(const rule_call& c, int rank) {
   }
   return w;
 }
+/// How many windows there are along each axis of a padded operand.
+inline shape places_of_windows(const array& padded, const window_numbers& w) {
+  shape places;
+  for (int i = 0; i < padded.rank(); ++i) {
+    const std::int64_t n = padded.extent(i), span = (w.window[i] - 1) * w.dilation[i] + 1;
+    places.push_back(n < span ? 0 : (n - span) / w.stride[i] + 1);
+  }
+  return places;
+}
 /// The elements of each window one after the other, which is the order in which sums are usually rounded.
 inline values each_window_in_order(const rule_call& c, const values& padded, const values& init,
                                    const window_numbers& w) {
-  const shape places = c.extents();
+  const shape places = places_of_windows(padded[0].re, w);
   const int rank = places.rank();
   values sum = broadcast_all(init, places);
   for (std::int64_t k = 0; k < size(w.window); ++k) {
@@ -150,12 +159,10 @@ inline values reduced_windows(const rule_call& c) {
   }
   const values init(c.in.begin() + inputs, c.in.end());
   if (size(w.window) <= 16) return each_window_in_order(c, y, init, w);
+  const array whole = y[0].re;
   for (int axis = 0; axis < rank; ++axis) {
     const std::int64_t n = y[0].re.extent(axis), span = (w.window[axis] - 1) * w.dilation[axis] + 1;
-    if (n < span) {
-      shape s = c.extents();
-      return broadcast_all(init, s);
-    }
+    if (n < span) return broadcast_all(init, places_of_windows(whole, w));
     const std::int64_t places = n - span + 1;  // before the stride
     values power = y, sum;                     // windows of 2^k, and of the lower bits of the extent
     std::int64_t width = 1, done = 0, left = w.window[axis];
@@ -221,7 +228,7 @@ inline array selected_elements(const rule_call& c, const padded_windows& windows
       best = next, chosen = number, any = is_real;
       continue;
     }
-    const array stays = run_on_elements(c, 0, {{best, {}}, {next, {}}})[0].re;
+    const array stays = run_on_elements(c, 0, {{best, {}}, {next, {}}}, 1)[0].re;
     const array replaces = logical_and(is_real, logical_or(logical_not(any), logical_not(stays)));
     best = select(replaces, next, best);
     chosen = select(replaces, number, chosen);
@@ -252,7 +259,7 @@ inline values selected_and_scattered(const rule_call& c) {
     const array here = chosen == array(static_cast<double>(k), {i32, false, {}});
     const array met = windows.put(here, k, wide.shape(), no),
                 u = windows.put(source, k, wide.shape(), zeros({}, source.dtype()));
-    y = select(met, run_on_elements(c, 1, {{y, {}}, {u, {}}})[0].re, y);
+    y = select(met, run_on_elements(c, 1, {{y, {}}, {u, {}}}, 1)[0].re, y);
   }
   shape end;
   for (int i = 0; i < rank; ++i) end.push_back(w.low[i] + x.extent(i));

@@ -29,6 +29,16 @@ using frame = std::vector<value>;
   throw error(kind, o.name, found, expected, o.where.text());
 }
 
+/// The numbers of an array of integers or truth values that is known, in order.
+inline std::vector<std::int64_t> numbers_of(const array& x) {
+  std::vector<std::int64_t> list;
+  for (std::int64_t i = 0; i < x.size(); ++i)
+    list.push_back(static_cast<std::int64_t>(
+        x.is_literal() ? x.literal_bits().value : element_at(x.dtype(), x.bytes() + i * size_of(x.dtype())).value));
+  return list;
+}
+inline bool is_integer_or_bool(dtype t) { return is_integer(t) || t == bool_; }
+
 /// One operation with its operands.
 struct rule_call {
   const operation& op;
@@ -75,6 +85,14 @@ struct rule_call {
       if (e < 0) refuse(op, "an unknown extent", "known extents");
     return s;
   }
+  /// The numbers of an operand, which follow from extents and constants alone.
+  std::vector<std::int64_t> known(int k) const {
+    const array& x = (*this)[k];
+    if (!x.is_concrete() || !is_integer_or_bool(x.dtype()))
+      refuse(op, "operand " + std::to_string(k) + ", which depends on data", "integers that follow from extents");
+    if (x.size() > 1 << 20) refuse(op, std::to_string(x.size()) + " numbers", "a short list");
+    return numbers_of(x);
+  }
   /// A region by its number.
   const region& body(int k) const {
     if (static_cast<std::size_t>(k) >= op.regions.size())
@@ -112,12 +130,8 @@ struct rule_call {
     if (!a) return {};
     std::vector<std::int64_t> list;
     if (a->is == attribute::form::elements && is_integer_or_bool(a->type.dtype) && !a->type.complex) {
-      const array& x = a->elements.re;
-      if (x.size() > 1 << 20) wrong(name, "a short list");
-      for (std::int64_t i = 0; i < x.size(); ++i)
-        list.push_back(static_cast<std::int64_t>(
-            x.is_literal() ? x.literal_bits().value : element_at(x.dtype(), x.bytes() + i * size_of(x.dtype())).value));
-      return list;
+      if (a->elements.re.size() > 1 << 20) wrong(name, "a short list");
+      return numbers_of(a->elements.re);
     }
     if (a->is != attribute::form::list) wrong(name, "a list of integers");
     for (const attribute& item : a->items) {
@@ -151,9 +165,6 @@ struct rule_call {
     }
     return a;
   }
-
- private:
-  static bool is_integer_or_bool(dtype t) { return is_integer(t) || t == bool_; }
 };
 
 /// Complex numbers as a value.

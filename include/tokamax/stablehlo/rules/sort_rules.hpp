@@ -150,7 +150,7 @@ inline values sorted_by_network(const rule_call& c, int axis) {
           in.push_back(a[static_cast<std::size_t>(i)]);
           in.push_back(b[static_cast<std::size_t>(i)]);
         }
-        return run_on_elements(c, 0, in)[0].re;
+        return run_on_elements(c, 0, in, 1)[0].re;
       };
       const array after = less(other, x), before = less(x, other);  // is the partner before this element, or behind it?
       const array tie = logical_not(logical_or(after, before)), earlier = other.back().re < x.back().re;

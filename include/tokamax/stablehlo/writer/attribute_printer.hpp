@@ -4,8 +4,8 @@
 // tested by tests/stablehlo/reader/read_bytecode.cpp
 #pragma once
 
-#include <tokamax/base/element.hpp>      // dispatch
-#include <tokamax/stablehlo/module.hpp>  // attribute
+#include <tokamax/base/element.hpp>         // dispatch
+#include <tokamax/stablehlo/type_text.hpp>  // type_text
 
 #include <cmath>    // isfinite
 #include <cstdio>   // snprintf
@@ -48,20 +48,7 @@ inline constexpr std::string_view enumerations[][2] = {
 class attribute_printer {
  protected:
   /// A type as MLIR writes it.
-  void type(const value_type& t) {
-    if (t.dtype == dtype::none) {
-      out_ << t.other;
-      return;
-    }
-    if (t.is == value_type::form::array) {
-      out_ << "tensor<";
-      for (std::int64_t e : t.extents) (e < 0 ? out_ << "?" : out_ << e) << "x";
-    }
-    if (t.complex) out_ << "complex<";
-    out_ << (t.other.empty() ? info(t.dtype).stablehlo : std::string_view(t.other));
-    if (t.complex) out_ << ">";
-    if (t.is == value_type::form::array) out_ << ">";
-  }
+  void type(const value_type& t) { out_ << type_text(t); }
   /// Types in parentheses.
   void types(const std::vector<value_type>& list) {
     out_ << "(";
@@ -130,7 +117,7 @@ class attribute_printer {
       if (a.type.complex) out_ << "(";
       number(t, re.literal_bits().value);
       if (a.type.complex) out_ << ", ", number(t, im.literal_bits().value), out_ << ")";
-    } else if (t == bool_ || is_packed(t)) {  // whose bytes have several forms
+    } else if (t == bool_ || is_packed(t) || !a.type.other.empty()) {  // whose bytes have several forms
       list_of(re, 0, 0);
     } else if (re.size() > 0) {
       out_ << "\"0x";

@@ -11,6 +11,7 @@
 #include <tokamax/lax/sort.hpp>                             // sort_options
 #include <tokamax/linalg/cholesky.hpp>                      // cholesky_p, triangular_solve_p
 #include <tokamax/ops/activations.hpp>                      // gelu_p
+#include <tokamax/stablehlo/writer/lapack_writer.hpp>       // written_decomposition
 #include <tokamax/stablehlo/writer/write_rules.hpp>         // write_rule_of
 #include <tokamax/transforms/control_flow/cond_rules.hpp>   // cond_p
 #include <tokamax/transforms/control_flow/scan_rules.hpp>   // scan_p
@@ -40,11 +41,15 @@ inline arrays spelled_out(const call& c) {
   return arrays();
 }
 
+/// Is there a form for an op? Others are replaced by what they are composed of.
+inline bool written_as_it_is(const op& o) {
+  return write_rule_of(o) || o.bodies.branches || o.bodies.carries || &o == &sort_p || &o == &fft_p || &o == &rfft_p ||
+         &o == &linalg::cholesky_p || &o == &linalg::triangular_solve_p || !o.compose;
+}
+
 /// Writes graphs into a function.
 class graph_writer {
  public:
-  explicit graph_writer(const graph& root) : root_(root) {}
-
   /// The values of the outputs of g, for values of its inputs.
   std::vector<written> write(const graph& g, const std::vector<written>& inputs, operation_builder to) {
     // The values of each node: several, of which get picks one, or one.
@@ -89,33 +94,42 @@ class graph_writer {
     if (n.op == &sort_p) return write_sort(c, in, to);
     if (n.op == &fft_p || n.op == &rfft_p) return write_fft(c, in, to);
     if (n.op == &linalg::cholesky_p || n.op == &linalg::triangular_solve_p) return write_linalg(c, in, to);
+    if (is_decomposition(*n.op))
+      return written_decomposition(c, in[0], to, [&](const std::vector<written>& values, const auto& f) {
+        return write_described(values, f, to);
+      });
     if (n.op == &optimization_barrier_p) return {to.add("stablehlo.optimization_barrier", in, n.type)};
-    if (const write_rule form = write_rule_of(*n.op); form && !is_batched_slice(c)) return {form({c, in, to})};
+    if (const write_rule form = write_rule_of(*n.op)) return {form({c, in, to})};
     // An op that is described by others is written as these.
-    graph meaning;  // of ops that others describe
+    return write_described(
+        in,
+        [&](const arrays& inside) {
+          c.inputs = inside.data();
+          c.trace = current_context.trace;
+          const arrays out = spelled_out(c);
+          if (out.empty())
+            throw error("to_stablehlo: op", std::string(n.op->name), "an op that has a form in StableHLO",
+                        tokamax::detail::place_text("", n.where));
+          return out;
+        },
+        to);
+  }
+  /// What a function of arrays computes of some values.
+  template <class F>
+  std::vector<written> write_described(const std::vector<written>& in, const F& f, operation_builder& to) {
+    graph meaning, lowered;
     arrays inside;
     for (const written& w : in) inside.push_back(array(&meaning, meaning.input(w.type), w.type));
-    c.inputs = inside.data();
-    c.trace = &meaning;
-    const arrays out = [&] {
+    {
       const ambient_trace scope(meaning);
-      return spelled_out(c);
-    }();
-    if (out.empty())
-      throw error("to_stablehlo: op", std::string(n.op->name), "an op that has a form in StableHLO",
-                  tokamax::detail::place_text("", n.where));
-    for (const array& a : out) meaning.outputs.push_back(lift(meaning, a).id());
-    return write(meaning, in, to);
-  }
-  /// Slices at a place for each entry of a batch have no operation.
-  static bool is_batched_slice(const call& c) {
-    return (c.self == &dynamic_slice_p || c.self == &dynamic_update_slice_p) &&
-           c.attrs<dynamic_slice_options>().batch > 0;
+      for (const array& a : f(inside)) meaning.outputs.push_back(lift(meaning, a).id());
+    }
+    lower(lowered, meaning, written_as_it_is);
+    return write(lowered, in, to);
   }
   /// The data of a table or of a captured array.
   array data_of(const graph& g, const node& n) const {
-    if (n.op == &captured_p)
-      return array(root_.captured[static_cast<int>(g.words_of(n)[0])], {n.type.dtype, false, n.type.shape});
+    if (n.op == &captured_p) return array(captured_data_of(g, n), {n.type.dtype, false, n.type.shape});
     array a = array::uninitialized({n.type.dtype, false, n.type.shape});
     std::memcpy(a.mutable_bytes(), g.words_of(n), static_cast<std::size_t>(a.size() * size_of(a.dtype())));
     return a;
@@ -301,18 +315,10 @@ class graph_writer {
     const written column = to.add("stablehlo.iota", {}, places, {{"iota_dimension", whole(s.rank() - 1)}});
     return {to.select(to.compare(row, column, "GE"), l, to.constant(0, c.type))};
   }
-
-  // The program, which owns the captured data.
-  const graph& root_;
 };
 
 /// The module of a traced program, with its one function @main.
 inline program_module module_of(const graph& traced) {
-  // Other ops are replaced by what they are composed of.
-  const auto written_as_it_is = [](const op& o) {
-    return write_rule_of(o) || o.bodies.branches || o.bodies.carries || &o == &sort_p || &o == &fft_p ||
-           &o == &rfft_p || &o == &linalg::cholesky_p || &o == &linalg::triangular_solve_p || !o.compose;
-  };
   // Ops without a form are replaced by what they are composed of.
   graph lowered;
   lower(lowered, traced, written_as_it_is);
@@ -333,7 +339,7 @@ inline program_module module_of(const graph& traced) {
   f.argument_names.resize(inputs.size());
   f.argument_attributes.resize(inputs.size());
   operation_builder to(f, f.body.operations);
-  const std::vector<written> results = graph_writer(lowered).write(lowered, inputs, to);
+  const std::vector<written> results = graph_writer().write(lowered, inputs, to);
   to.give_back(results, "func.return");
   for (const written& w : results) f.results.push_back(value_of(w.type));
   f.result_attributes.resize(results.size());

@@ -4,6 +4,7 @@
 // tested by tests/stablehlo/write.cpp
 #pragma once
 
+#include <tokamax/stablehlo/attributes.hpp>       // list_of, word
 #include <tokamax/stablehlo/reader/elements.hpp>  // elements_of_numbers
 
 namespace tokamax::stablehlo::detail {
@@ -13,37 +14,6 @@ inline value_type value_of(const array_type& t) {
   return {.is = value_type::form::array, .dtype = t.dtype, .extents = t.shape};
 }
 inline array_type with_shape(const array_type& t, const shape& s) { return {t.dtype, false, s}; }
-/// `1 : i64`
-inline attribute whole(std::int64_t v) {
-  attribute a;
-  a.is = attribute::form::integer;
-  a.integer = v;
-  a.type = {.is = value_type::form::number, .dtype = i64};
-  return a;
-}
-/// `true`
-inline attribute truth(bool v) {
-  attribute a;
-  a.is = attribute::form::boolean;
-  a.integer = v;
-  return a;
-}
-/// An enumerator.
-inline attribute word(std::string_view text) {
-  attribute a;
-  a.is = attribute::form::word;
-  a.text = text;
-  return a;
-}
-/// `array<i64: ...>`
-template <class List>
-attribute list_of(const List& numbers) {
-  attribute a;
-  a.is = attribute::form::list;
-  a.type = {.is = value_type::form::number, .dtype = i64};
-  for (const std::int64_t v : numbers) a.items.push_back(whole(v));
-  return a;
-}
 /// Pairs of low and high padding as dense elements.
 inline attribute pairs_of(const shape& low, const shape& high) {
   attribute a;
@@ -109,7 +79,7 @@ class operation_builder {
     attribute a;
     a.is = attribute::form::elements;
     a.type = value_of(t);
-    a.elements = v;
+    a.elements = size(t.shape) ? v : value{array::uninitialized({t.dtype, false, t.shape}), {}};
     return add("stablehlo.constant", {}, t, {{"value", std::move(a)}});
   }
   /// One number in every element.

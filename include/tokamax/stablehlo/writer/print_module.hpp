@@ -74,9 +74,13 @@ class module_printer : attribute_printer {
       operands.push_back(types_[static_cast<std::size_t>(o.operands[k])]);
     }
     out_ << ")";
-    if (!o.attributes.all.empty()) {
+    // Attributes of other dialects, whose names have a dot, are no properties, and stand behind the regions.
+    attribute_list properties, others;
+    for (const auto& a : o.attributes.all)
+      (a.first.find('.') == std::string::npos ? properties : others).all.push_back(a);
+    if (!properties.all.empty()) {
       out_ << " <";
-      dictionary(o.attributes, o.name);
+      dictionary(properties, o.name);
       out_ << ">";
     }
     for (std::size_t k = 0; k < o.regions.size(); ++k) {
@@ -85,6 +89,10 @@ class module_printer : attribute_printer {
       out_ << std::string(static_cast<std::size_t>(indent), ' ') << "}";
     }
     if (!o.regions.empty()) out_ << ")";
+    if (!others.all.empty()) {
+      out_ << " ";
+      dictionary(others, o.name);
+    }
     out_ << " : ";
     types(operands);
     out_ << " -> ";

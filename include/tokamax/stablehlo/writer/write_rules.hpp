@@ -4,40 +4,19 @@
 // tested by tests/stablehlo/write.cpp
 #pragma once
 
-#include <tokamax/lax/cumulative.hpp>                      // cumulative_options
-#include <tokamax/lax/dot_general.hpp>                     // dot_dimensions
-#include <tokamax/lax/indexing/scatter.hpp>                // scatter_options
-#include <tokamax/lax/indexing/slice.hpp>                  // slice_options, pad_options
-#include <tokamax/lax/shapes/concatenate.hpp>              // concatenate_options
-#include <tokamax/lax/shapes/reverse.hpp>                  // reverse_options
-#include <tokamax/lax/windows/conv.hpp>                    // conv_options
-#include <tokamax/stablehlo/writer/operation_builder.hpp>  // operation_builder
+#include <tokamax/lax/cumulative.hpp>                         // cumulative_options
+#include <tokamax/lax/dot_general.hpp>                        // dot_dimensions
+#include <tokamax/lax/indexing/scatter.hpp>                   // scatter_options
+#include <tokamax/lax/indexing/slice.hpp>                     // slice_options, pad_options
+#include <tokamax/lax/shapes/concatenate.hpp>                 // concatenate_options
+#include <tokamax/lax/shapes/reverse.hpp>                     // reverse_options
+#include <tokamax/lax/windows/conv.hpp>                       // conv_options
+#include <tokamax/stablehlo/writer/dynamic_slice_writer.hpp>  // written_dynamic_slice
 
 #include <limits>  // numeric_limits
 #include <span>    // span
 
 namespace tokamax::stablehlo::detail {
-
-/// One call of an op that is written.
-struct write_call {
-  const call& c;
-  const std::vector<written>& in;
-  operation_builder& to;
-
-  const written& operator[](int k) const { return in[static_cast<std::size_t>(k)]; }
-  template <class Options>
-  Options attrs() const {
-    return unpack<Options>(c.attributes);
-  }
-  const array_type& type() const { return c.type; }
-};
-/// Adds the operations of a call, and returns the value of its result.
-using write_rule = written (*)(const write_call&);
-/// A rule by the name of its op.
-struct write_entry {
-  std::string_view name;
-  write_rule apply;
-};
 
 /// Comparisons are one operation with a direction.
 template <const char* Direction>
@@ -271,13 +250,8 @@ inline std::span<const write_entry> movement_write_rules() {
          return w.to.add("stablehlo.concatenate", w.in, w.type(),
                          {{"dimension", whole(w.attrs<concatenate_options>().axis)}});
        }},
-      {"dynamic_slice",
-       [](const write_call& w) {
-         return w.to.add("stablehlo.dynamic_slice", w.in, w.type(),
-                         {{"slice_sizes", list_of(w.attrs<dynamic_slice_options>().sizes)}});
-       }},
-      {"dynamic_update_slice",
-       [](const write_call& w) { return w.to.add("stablehlo.dynamic_update_slice", w.in, w.type()); }},
+      {"dynamic_slice", written_dynamic_slice},
+      {"dynamic_update_slice", written_dynamic_update},
       {"gather", written_gather},
       {"iota", written_iota},
       {"pad", written_pad},

@@ -1,4 +1,4 @@
-// tokamax/backend/eigen/linalg/spectra.hpp: singular values and eigenvalues: svd, eigh, eig.
+// tokamax/backend/eigen/linalg/spectra.hpp: singular values and eigenvalues: svd, eigh, eig, schur.
 // SPDX-License-Identifier: Apache-2.0
 // umbrella: no (backend/eigen/linalg.hpp includes it)
 // tested by tests/linalg/svd.cpp
@@ -78,6 +78,22 @@ TOKAMAX_BODY void run_eig(const kernel_arguments& call) {
     vector_to<T>(a.out[1], i) = solver.eigenvalues().imag();
     matrix_to<T>(a.out[2], i) = solver.eigenvectors().real();
     matrix_to<T>(a.out[3], i) = solver.eigenvectors().imag();
+  });
+}
+
+TOKAMAX_BODY void run_schur(const kernel_arguments& call) {
+  for_each_matrix(call, []<class T>(const kernel_arguments& a, std::int64_t i, T) {
+    const matrix<T> x = matrix_of<T>(a.in[0], i);
+    if (x.size() == 0) return;
+    const bool finite = x.allFinite();
+    Eigen::RealSchur<matrix<T>> solver(x.rows());
+    if (finite) solver.compute(x, true);
+    if (!finite || !succeeded(solver)) {
+      for (int k = 0; k < 2; ++k) fill_with_nan<T>(a.out[k], i, 2);
+      return;
+    }
+    matrix_to<T>(a.out[0], i) = solver.matrixT();
+    matrix_to<T>(a.out[1], i) = solver.matrixU();
   });
 }
 
