@@ -44,7 +44,6 @@
 //   ops/quantized/mixed_dot.hpp             the op that multiplies floats with numbers of 8 bits, which it does not convert in memory.
 //   ops/quantized/packed_dot.hpp            products of floats with packed weights.
 //   ops/quantized/packed_ragged_dot.hpp     products of groups of rows with packed weights for each group, as experts need them.
-//   ops/quantized/packed_rows.hpp           columns of packed weights by index, as a table of embeddings is read.
 //   ops/quantized/packed_weights.hpp        matrices of 8 or 4 bits in the order in which products read them.
 //   ops/quantized/quantize.hpp              makes quantised arrays of floats.
 //   ops/quantized/quantized_array.hpp       numbers of few bits with a scale for each tile of them, as operands of products.
@@ -105,7 +104,6 @@
 #include <tokamax/ops/quantized/mixed_dot.hpp>
 #include <tokamax/ops/quantized/packed_dot.hpp>
 #include <tokamax/ops/quantized/packed_ragged_dot.hpp>
-#include <tokamax/ops/quantized/packed_rows.hpp>
 #include <tokamax/ops/quantized/packed_weights.hpp>
 #include <tokamax/ops/quantized/quantize.hpp>
 #include <tokamax/ops/quantized/quantized_array.hpp>

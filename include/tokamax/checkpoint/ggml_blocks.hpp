@@ -6,10 +6,11 @@
 #include <tokamax/base/element.hpp>              // float16, bfloat16
 #include <tokamax/ops/quantized/fp4_levels.hpp>  // fp4_levels
 
-#include <cmath>    // ldexp
-#include <cstddef>  // byte
-#include <cstring>  // memcpy
-#include <limits>   // numeric_limits
+#include <algorithm>  // replace
+#include <cmath>      // ldexp
+#include <cstddef>    // byte
+#include <cstring>    // memcpy
+#include <limits>     // numeric_limits
 
 namespace tokamax::checkpoint {
 
@@ -120,9 +121,11 @@ inline float e8m0(const std::byte* from) {
   const int power = ggml_byte(from);
   return power == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, power - 127);
 }
+// E2M1 has two zeros, of which ggml makes one.
 inline void read_mxfp4(const std::byte* b, ggml_block& to) {
   to.scale[0] = e8m0(b);
   read_nibbles(b + 1, 0, 0, to);
+  std::replace(to.code, to.code + 32, std::int8_t{8}, std::int8_t{0});
 }
 
 /// A format of floats of 8 or 4 bits, whose blocks `Read` takes apart.

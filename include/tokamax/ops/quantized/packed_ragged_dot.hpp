@@ -21,8 +21,7 @@ inline constexpr op packed_ragged_dot_p{
     .attributes = schema<packed_dot_options>,
     .infer = [](const call& c) -> array_type {
       const array &x = c[0], &sizes = c[1];
-      const bool known = c.count >= 4 && x.rank() == 2 && sizes.rank() == 1 && sizes.dtype() == i32;
-      if (!known)
+      if (c.count < 4 || x.rank() != 2 || sizes.rank() != 1 || sizes.dtype() != i32)
         return c.fail("packed_ragged_dot: operands", message(x.type()) << ", " << sizes.type(), "[M,K], i32[G]");
       // As G matrices of packed_dot, each times a row.
       arrays in{array(array_type{x.dtype(), false, {sizes.extent(0), 1, x.extent(1)}})};
@@ -34,9 +33,8 @@ inline constexpr op packed_ragged_dot_p{
     },
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<packed_dot_options>();
-      const array w = detail::unpacked(c[2], c[3], c.count == 5 ? c[4] : array(), o.format, c[0].extent(1), o.columns,
-                                       source_line());
-      return ragged_dot(c[0], w, c[1]);
+      const array offset = c.count == 5 ? c[4] : array();
+      return ragged_dot(c[0], detail::unpacked(c[2], c[3], offset, o.format, c[0].extent(1), o.columns, {}), c[1]);
     },
     .kernels = kernels_of<packed_ragged_dot_p>,
 };
@@ -55,12 +53,10 @@ constexpr array packed_ragged_dot(const array& x, const packed_weights& w, const
     reject(x, l, "packed_ragged_dot: x", x.type(), message("f32, bf16 or f16 rows [M,") << w.rows << "]");
     return x;
   }
-  arrays in{astype(x, f32, l), sizes};
-  in.push_back(w.codes);
-  in.push_back(w.scale);
+  arrays in{astype(x, f32, l), sizes, w.codes, w.scale};
   if (w.has_offset()) in.push_back(w.offset);
-  const packed_dot_options o{w.format, w.columns};
-  return astype(bind_all(described<packed_ragged_dot_p>(), in.data(), in.count(), pack(o), l)[0], x.dtype(), l);
+  const words o = pack(packed_dot_options{w.format, w.columns});
+  return astype(bind_all(described<packed_ragged_dot_p>(), in.data(), in.count(), o, l)[0], x.dtype(), l);
 }
 
 }  // namespace tokamax

@@ -27,22 +27,9 @@ inline constexpr std::int64_t packed_columns = 64;
 /// Terms in a word of 32 bits.
 inline constexpr std::int64_t packed_nibbles = 8;
 /// source  Dettmers et al. 2023, arXiv:2305.14314, appendix E
-inline constexpr float nf4_levels[16] = {-1.0f,
-                                         -0.6961928009986877f,
-                                         -0.5250730514526367f,
-                                         -0.39491748809814453f,
-                                         -0.28444138169288635f,
-                                         -0.18477343022823334f,
-                                         -0.09105003625154495f,
-                                         0.0f,
-                                         0.07958029955625534f,
-                                         0.16093020141124725f,
-                                         0.24611230194568634f,
-                                         0.33791524171829224f,
-                                         0.44070982933044434f,
-                                         0.5626170039176941f,
-                                         0.7229568362236023f,
-                                         1.0f};
+inline constexpr float nf4_levels[16] = {
+    -1.0f,      -0.6961928f, -0.52507305f, -0.3949175f, -0.28444138f, -0.18477343f, -0.091050036f, 0.0f,
+    0.0795803f, 0.1609302f,  0.2461123f,   0.33791524f, 0.44070983f,  0.562617f,    0.72295684f,   1.0f};
 /// The numbers of codes of 4 bits that are no integers.
 constexpr const float* levels_of(packed_format f) { return f == packed_format::fp4 ? fp4_levels : nf4_levels; }
 constexpr dtype code_dtype(packed_format f) {
