@@ -43,8 +43,16 @@ TEST_CASE("packed_dot keeps the contract of ops") {
     for (const tk::dtype scales : {tk::f32, tk::f16}) {
       const tk::packed_weights w = packed({2, 16, 5}, f, 8, 2, scales);
       const tk::arrays in = operands(noise({2, 3, 16}, 1), w);
-      tk::test::check_op(tk::packed_dot_p, {{{in.begin(), in.end()}, attributes(w)}},
-                         {.tolerance = scales == tk::f16 ? 2e-3 : 3e-6});
+      const tk::test::check_options o{.tolerance = scales == tk::f16 ? 2e-3 : 3e-6};
+      if (f == packed_format::fp8)  // codes that are floats have derivatives of few bits: here they are constants
+        tk::test::check_function(
+            [&](const tk::arrays& v) {
+              const tk::arrays all{v[0], w.codes, v[1]};
+              return bind_all(tk::packed_dot_p, all.data(), all.count(), attributes(w), {});
+            },
+            {in[0], in[2]}, o);
+      else
+        tk::test::check_op(tk::packed_dot_p, {{{in.begin(), in.end()}, attributes(w)}}, o);
     }
 }
 

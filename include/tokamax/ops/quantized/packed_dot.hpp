@@ -77,7 +77,7 @@ inline constexpr op packed_dot_p{
 /// shapes  x [..., K] for one matrix -> [..., N]; x [B, ..., K] for B of them -> [B, ..., N]
 /// dtypes  x f32, bf16 or f16, which the result has too
 /// errors  "packed_dot: x", "packed_dot: operands"
-/// gradients  of x, scales and offsets; codes have none
+/// gradients  of x, scales and offsets; codes have none, but those of fp8, which are floats
 constexpr array packed_dot(const array& x, const packed_weights& w, source_line l = source_line::current()) {
   const std::int64_t batch = w.codes.rank() == 4 ? w.codes.extent(0) : 0;
   const int lead = batch == 1 ? 0 : 1, last = x.rank() - 1;

@@ -45,7 +45,7 @@ inline constexpr op packed_ragged_dot_p{
 /// shapes  x [M, K], w of G matrices [K, N], sizes [G] -> [M, N]
 /// dtypes  x f32, bf16 or f16, which the result has too; sizes i32
 /// errors  "packed_ragged_dot: x", "packed_ragged_dot: operands", "packed_dot: operands"
-/// gradients  of x, scales and offsets; codes have none
+/// gradients  of x, scales and offsets; codes have none, but those of fp8, which are floats
 constexpr array packed_ragged_dot(const array& x, const packed_weights& w, const array& sizes,
                                   source_line l = source_line::current()) {
   const bool floats = x.dtype() == f32 || x.dtype() == bf16 || x.dtype() == f16;

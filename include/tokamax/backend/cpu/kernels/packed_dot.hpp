@@ -1,6 +1,6 @@
 // tokamax/backend/cpu/kernels/packed_dot.hpp: packed_dot and packed_ragged_dot as products that decode weights in registers or in panels.
 // SPDX-License-Identifier: Apache-2.0
-// tested by tests/ops/quantized/packed_dot.cpp, tests/ops/quantized/packed_ragged_dot.cpp
+// tested by tests/ops/quantized/packed_dot.cpp
 #pragma once
 
 #include <tokamax/backend/cpu/device.hpp>               // cpu_tag
