@@ -27,6 +27,7 @@
 //   models/model_folder.hpp          what folders of all models have in common.
 //   models/panel_codes.hpp           rows of blocks of ggml as columns of packed weights.
 //   models/placed_step.hpp           a step of a decoder as a program with its weights on a device.
+//   models/quantized_folder.hpp      the tensors of folders whose matrices are floats of 8 or 4 bits with scales.
 //   models/sampling.hpp              the next token, by the logits of a model.
 //   models/sentence_encoder.hpp      a row of numbers for each sentence, alike for sentences that mean the same.
 //   models/t5.hpp                    an encoder that reads a text and a decoder that writes another one.
@@ -63,6 +64,7 @@
 #include <tokamax/models/model_folder.hpp>
 #include <tokamax/models/panel_codes.hpp>
 #include <tokamax/models/placed_step.hpp>
+#include <tokamax/models/quantized_folder.hpp>
 #include <tokamax/models/sampling.hpp>
 #include <tokamax/models/sentence_encoder.hpp>
 #include <tokamax/models/t5.hpp>

@@ -38,11 +38,12 @@
 //   ops/quantized/as_quantized.hpp          floats that a product quantises when it reads them.
 //   ops/quantized/attention.hpp             dot_product_attention of quantised queries, keys and values.
 //   ops/quantized/dot_general.hpp           dot_general and matmul of quantised arrays.
+//   ops/quantized/fp4_levels.hpp            the numbers of floats of 4 bits.
 //   ops/quantized/gated_linear_unit.hpp     gated linear units whose input or weights are quantised arrays.
 //   ops/quantized/grouped_matmul.hpp        ragged_dot with scales, a bias and a gated activation, as experts are served.
 //   ops/quantized/mixed_dot.hpp             the op that multiplies floats with numbers of 8 bits, which it does not convert in memory.
 //   ops/quantized/packed_dot.hpp            products of floats with packed weights.
-//   ops/quantized/packed_rows.hpp           columns of packed weights by index, as a table of embeddings is read.
+//   ops/quantized/packed_ragged_dot.hpp     products of groups of rows with packed weights for each group, as experts need them.
 //   ops/quantized/packed_weights.hpp        matrices of 8 or 4 bits in the order in which products read them.
 //   ops/quantized/quantize.hpp              makes quantised arrays of floats.
 //   ops/quantized/quantized_array.hpp       numbers of few bits with a scale for each tile of them, as operands of products.
@@ -97,11 +98,12 @@
 #include <tokamax/ops/quantized/as_quantized.hpp>
 #include <tokamax/ops/quantized/attention.hpp>
 #include <tokamax/ops/quantized/dot_general.hpp>
+#include <tokamax/ops/quantized/fp4_levels.hpp>
 #include <tokamax/ops/quantized/gated_linear_unit.hpp>
 #include <tokamax/ops/quantized/grouped_matmul.hpp>
 #include <tokamax/ops/quantized/mixed_dot.hpp>
 #include <tokamax/ops/quantized/packed_dot.hpp>
-#include <tokamax/ops/quantized/packed_rows.hpp>
+#include <tokamax/ops/quantized/packed_ragged_dot.hpp>
 #include <tokamax/ops/quantized/packed_weights.hpp>
 #include <tokamax/ops/quantized/quantize.hpp>
 #include <tokamax/ops/quantized/quantized_array.hpp>

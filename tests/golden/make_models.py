@@ -138,6 +138,75 @@ def make_model(name, config_type, model_type, own):
     print(name, f"{logits.abs().max():.3f}", len(set(greedy)))
 
 
+def bits(name, shape):
+    """The numbers k of `weights`, as integers."""
+    return torch.from_numpy(((weights(name, shape) + 0.5) * 2.0**24).astype(np.int64))
+
+
+def coded(name, shape, dtype):
+    """Codes that follow from their names, as tests/support/tiny_models.hpp makes them."""
+    k = bits(name, shape)
+    if dtype == "F32":  # scales of E4M3, whose greatest number is 448
+        return (1 + k % 4).float() / 1024
+    if name.endswith("_scales"):  # 2^-6 to 2^-3
+        return (121 + k % 4).to(torch.uint8)
+    codes = (k % 256).to(torch.uint8)
+    if dtype == "U8":
+        return codes
+    return torch.where(codes % 128 == 127, codes - 1, codes).view(torch.float8_e4m3fn)  # without NaN
+
+
+def make_coded(name, of, own, method, change, plain):
+    """A model whose matrices are codes: change(name, shape) gives their tensors, and plain(...) the floats that they stand for."""
+    config_type, model_type, more = MODELS[of]
+    config = config_type(**{**COMMON, **more, **own})
+    model, out = loaded(name, config, model_type)
+    stored, codes = {}, []
+    for entry in out["tensors"]:
+        parts = change(entry["name"], entry["shape"])
+        if parts:
+            codes += [dict(name=n, shape=s, dtype=d) for n, s, d in parts]
+            stored[entry["name"]] = plain(*[coded(n, s, d) for n, s, d in parts])
+    out["tensors"] = [entry for entry in out["tensors"] if entry["name"] not in stored]
+    model.load_state_dict(stored, strict=False)
+    out["config"]["quantization_config"] = method
+    ids = [(7 * i * i + 3 * i + 5) % 40 for i in range(11)]
+    with torch.no_grad():
+        logits = model(torch.tensor([ids]), use_cache=False).logits[0]
+    out.update(coded=codes, ids=ids, greedy=[], logits=numbers(logits))
+    write(name, out)
+    print(name, f"{logits.abs().max():.3f}")
+
+
+def make_mxfp4():
+    from transformers.integrations.mxfp4 import convert_moe_packed_tensors
+
+    def change(name, shape):
+        if not name.endswith("_proj") or "experts" not in name:
+            return None
+        experts, terms, outputs = shape
+        return [(name + "_blocks", [experts, outputs, terms // 32, 16], "U8"), (name + "_scales", [experts, outputs, terms // 32], "U8")]
+
+    make_coded("gpt_oss_mxfp4", "gpt_oss", dict(hidden_size=64, intermediate_size=32), dict(quant_method="mxfp4"), change,
+               lambda blocks, scales: convert_moe_packed_tensors(blocks, scales, dtype=torch.float32))
+
+
+def make_fp8():
+    rows, columns = 24, 16
+
+    def change(name, shape):
+        if not name.endswith("_proj.weight"):
+            return None
+        scales = [-(-shape[0] // rows), -(-shape[1] // columns)]
+        return [(name, shape, "F8_E4M3"), (name + "_scale_inv", scales, "F32")]
+
+    def plain(codes, scales):
+        wide = scales.repeat_interleave(rows, 0).repeat_interleave(columns, 1)
+        return codes.float() * wide[:codes.shape[0], :codes.shape[1]]
+
+    make_coded("qwen3_fp8", "qwen3", {}, dict(quant_method="fp8", weight_block_size=[rows, columns]), change, plain)
+
+
 IDS = [[5, 15, 39, 3, 27], [7, 2, 19, 30, 11, 8, 1, 22]]
 
 
@@ -179,14 +248,16 @@ def make_t5(name, **own):
 def make_ggml():
     random = np.random.default_rng(7)
     rows = []
-    for name in ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K"]:
+    for name in ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K", "MXFP4"]:
         kind = getattr(gguf.GGMLQuantizationType, name)
         size = gguf.GGML_QUANT_SIZES[kind][1]
         for _ in range(2):
             block = random.integers(0, 256, size, dtype=np.uint8)
             halves = {"Q4_1": [0, 2], "Q5_1": [0, 2], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208]}.get(name, [0])
-            for at in halves:
+            for at in halves if name != "MXFP4" else []:
                 block[at:at + 2] = np.frombuffer(np.float16(random.normal()).tobytes(), np.uint8)
+            if name == "MXFP4" and block[0] == 255:  # it stands for no number
+                block[0] = 127
             values = gguf.quants.dequantize(block.reshape(1, -1), kind).astype(np.float32).reshape(-1)
             rows.append(f"{name} {block.tobytes().hex()} {' '.join(f'{x:08x}' for x in values.view(np.uint32))}")
     (FOLDER / "ggml.txt").write_text("\n".join(rows) + "\n")
@@ -199,6 +270,8 @@ if __name__ == "__main__":
     make_ggml()
     for name, (config_type, model_type, own) in MODELS.items():
         make_model(name, config_type, model_type, own)
+    make_mxfp4()
+    make_fp8()
     make_bert()
     make_t5("t5")
     make_t5("t5_gated", feed_forward_proj="gated-gelu", tie_word_embeddings=False)

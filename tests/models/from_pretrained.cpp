@@ -5,6 +5,7 @@
 #include <tokamax/models/generator.hpp>
 #include <tokamax/nn/capture.hpp>
 #include <tokamax/nn/experts/router_losses.hpp>
+#include <tokamax/nn/initializers/init.hpp>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
@@ -236,10 +237,10 @@ TEST_CASE("mixtures that contradict themselves are refused by what is wrong") {
   CHECK_THAT(refusal("gpt_oss",
                      [](tiny_model& m) {
                        tk::checkpoint::json_record packed;
-                       packed.set("quant_method", std::string("mxfp4"));
+                       packed.set("quant_method", std::string("awq"));
                        m.config.set("quantization_config", packed);
                      }),
-             contains("config.quantization_config.quant_method: found mxfp4, expected weights that are not packed"));
+             contains("config.quantization_config.quant_method: found awq, expected fp8, mxfp4"));
   CHECK_THAT(refusal("gpt_oss", [](tiny_model& m) { m.tensors.push_back({"x_blocks", tk::zeros({2}, tk::u8)}); }),
              contains("model: tensor x_blocks: found u8[2], expected floats"));
 }
@@ -359,6 +360,91 @@ TEST_CASE("matrices of codes stay codes, and give the bits of the floats that th
       CHECK_THROWS_WITH(models::generator(codes.model, tk::cpu, {.rules = {{}}, .packed = codes.packed}),
                         contains("generator: rules"));
     }
+}
+
+TEST_CASE("GGUF files of mixtures are the same models, and experts that stay codes have the same bits") {
+  struct mixture {
+    const models::decoder_family& family;
+    std::string tiny, shared_hidden;
+  };
+  for (const mixture& of : {mixture{models::mixtral, "mixtral", ""},
+                            {models::qwen2_moe, "qwen2_moe", "shared_expert_intermediate_size"},
+                            {models::qwen3_moe, "qwen3_moe", ""},
+                            {models::olmoe, "olmoe", ""},
+                            {models::gpt_oss, "gpt_oss", ""}}) {
+    CAPTURE(of.tiny);
+    const temporary_folder folder;
+    tk::checkpoint::json_record config = tiny_model(of.tiny).config;  // in each layer experts of rows that are blocks
+    for (const char* size : {"intermediate_size", "moe_intermediate_size"}) config.set(size, 32);
+    for (const char* other : {"mlp_only_layers", "decoder_sparse_step", "swiglu_limit", "clip_qkv"})
+      config.remove(other);
+    if (of.family.gguf_config && config.has("norm_topk_prob")) of.family.gguf_config(config);
+    const models::decoder_config c = of.family.config(config);
+    const models::decoder model = tk::init(models::make_decoder(c), tk::random::key(3));
+    for (const bool coded : {false, true}) {
+      tk::test::gguf_writer file;
+      const std::string name(of.family.gguf), prefix = name + ".";
+      file.text("general.architecture", name);
+      for (const auto& [own, value] : {std::pair{"block_count", c.layers},
+                                       {"embedding_length", c.width},
+                                       {"feed_forward_length", 32},
+                                       {"attention.head_count", c.heads},
+                                       {"attention.head_count_kv", c.kv_heads},
+                                       {"attention.key_length", c.head_size},
+                                       {"context_length", c.context},
+                                       {"vocab_size", c.vocabulary},
+                                       {"expert_count", c.experts.router.experts},
+                                       {"expert_used_count", c.experts.router.chosen},
+                                       {"expert_feed_forward_length", c.experts.hidden}})
+        file.number(prefix + own, value);
+      if (!of.shared_hidden.empty()) file.number(prefix + "expert_shared_feed_forward_length", c.experts.shared_hidden);
+      if (config.has("sliding_window"))
+        file.number(prefix + "attention.sliding_window", config.get<int>("sliding_window"));
+      file.real(prefix + "attention.layer_norm_rms_epsilon", c.epsilon);
+      file.real(prefix + "rope.freq_base", c.rope_base);
+      if (c.scaling.kind == tk::nn::rope_kind::yarn) {
+        file.text(prefix + "rope.scaling.type", "yarn");
+        file.real(prefix + "rope.scaling.factor", c.scaling.factor);
+        file.real(prefix + "rope.scaling.original_context_length", c.scaling.old_context);
+      }
+      models::decoder_family plain = of.family;
+      plain.gguf_pairs = false;
+      std::set<std::string> names;
+      for (auto& [tensor, x] :
+           models::named_weights(model, models::detail::gguf_names(plain, false), models::weight_counts::of(c))) {
+        names.insert(tensor);
+        for (const auto& [part, heads] : {std::pair{"attn_q.", c.heads}, {"attn_k.", c.kv_heads}})
+          if (of.family.gguf_pairs && tensor.find(part) != std::string::npos)
+            x = tk::reshape(tk::transpose(tk::reshape(x, {heads, 2, c.head_size / 2, c.width}), {0, 2, 1, 3}),
+                            x.shape());
+        if (tensor.ends_with("inp_shexp.weight")) x = tk::reshape(x, {c.width});
+        const auto* const q8 = tk::checkpoint::ggml_format_of(8);
+        if (coded && x.rank() >= 2 && x.extent(-1) == 32)
+          file.tensor(tensor, x.shape(), 8,
+                      tk::test::ggml_bytes(*q8, x.size() / 32, static_cast<unsigned>(names.size())));
+        else
+          file.tensor(tensor, x);
+      }
+      for (const char* part : {"gate_inp", "gate_exps", "up_exps", "down_exps"})
+        CHECK(names.contains("blk.1.ffn_" + std::string(part) + ".weight"));
+      file.write(folder.path / "m.gguf");
+      const models::pretrained floats = models::from_pretrained(folder.path / "m.gguf");
+      CHECK(floats.family.architecture == of.family.architecture);
+      if (!coded) {
+        CHECK(same(floats.model, model));
+        CHECK(tk::test::floats(floats.model(row_of({3, 1, 4, 1, 5}))) ==
+              tk::test::floats(model(row_of({3, 1, 4, 1, 5}))));
+        continue;
+      }
+      const models::pretrained codes = models::from_pretrained(folder.path / "m.gguf", {.packed = true});
+      for (const char* kernel : {"gate", "up", "down"})
+        CHECK(codes.packed.contains("blocks[1].mixture." + std::string(kernel)));
+      models::generator a(codes.model, tk::cpu, {.packed = codes.packed}), b(floats.model, tk::cpu);
+      for (const std::vector<std::int32_t>& ids :
+           {std::vector<std::int32_t>{3, 1, 4, 1, 5, 9, 2, 6}, {3, 1, 4, 1, 5, 9, 2, 6, 5}})
+        CHECK(tk::test::floats(a.next_logits(ids)) == tk::test::floats(b.next_logits(ids)));
+    }
+  }
 }
 
 TEST_CASE("GGUF files that say what is not known are refused") {

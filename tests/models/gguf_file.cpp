@@ -49,6 +49,7 @@ TEST_CASE("rows of codes become columns of packed weights of the same numbers, b
     if (f.codes.bits == 0) continue;
     names.push_back(f.name);
     w.tensor(f.name, {rows, terms}, f.number, tk::test::ggml_bytes(f, rows * 3, f.number));
+    w.tensor(std::string(f.name) + " of 3", {3, rows, terms}, f.number, tk::test::ggml_bytes(f, rows * 9, f.number));
   }
   w.tensor("floats", tk::array::from<float>({1, 2}, {1, 2}));
   w.tensor("flat", {32}, 8, tk::test::ggml_bytes(*tk::checkpoint::ggml_format_of(8), 1, 1));
@@ -76,9 +77,21 @@ TEST_CASE("rows of codes become columns of packed weights of the same numbers, b
                      std::bit_cast<std::uint32_t>(
                          table.values<float>()[static_cast<std::size_t>(rows[static_cast<std::size_t>(c)] * k + i)]);
       CHECK(same);
-      CHECK(p.scale.dtype() == (name.ends_with("_K") ? tk::f32 : tk::f16));
+      CHECK(p.scale.dtype() == (name.ends_with("_K") || name == "MXFP4" ? tk::f32 : tk::f16));
+      // several matrices are one after the other
+      const tk::packed_weights three = file.read_packed(name + " of 3", rows);
+      REQUIRE(three.codes.extent(0) == 3);
+      const tk::array tables = file.read(name + " of 3", tk::f32), all_numbers = tk::unpack(three);
+      bool equal = true;
+      for (std::int64_t m = 0; m < 3; ++m)
+        for (std::int64_t c = 0; c < n; ++c)
+          for (std::int64_t i = 0; i < k; i += 5)
+            equal = equal && all_numbers.values<float>()[static_cast<std::size_t>((m * k + i) * n + c)] ==
+                                 tables.values<float>()[static_cast<std::size_t>(
+                                     (m * 130 + rows[static_cast<std::size_t>(c)]) * k + i)];
+      CHECK(equal);
     }
-  CHECK(names.size() == 8);
+  CHECK(names.size() == 9);
 }
 
 TEST_CASE(

@@ -49,10 +49,8 @@ TEST_CASE("floats are rounded to the nearest number of a format") {
   const struct {
     packed_format format;
     double most;  // of the error, relative to the greatest number of a group
-  } bounds[] = {{packed_format::int_8, 0.0040},
-                {packed_format::int_4, 0.0668},
-                {packed_format::uint_4, 0.0668},
-                {packed_format::nf4, 0.1520}};
+  } bounds[] = {{packed_format::int_8, 0.0040}, {packed_format::int_4, 0.0668}, {packed_format::uint_4, 0.0668},
+                {packed_format::nf4, 0.1520},   {packed_format::fp8, 0.0359},   {packed_format::fp4, 0.1668}};
   for (const auto& b : bounds)
     for (const std::int64_t group : {0, 16}) {
       CAPTURE(static_cast<int>(b.format), group);
@@ -67,6 +65,12 @@ TEST_CASE("floats are rounded to the nearest number of a format") {
   const array between = array::from<float>({1.0f, 0.85f, 0.87f, -0.6f, -0.62f, 0.03f, 0.05f, 0.0f}, {8, 1});
   CHECK(values(unpack(tk::quant::pack(between, {packed_format::nf4, 0}))) ==
         std::vector<float>{1.0f, levels[14], 1.0f, levels[2], levels[1], 0.0f, levels[8], 0.0f});
+  // so are the numbers of fp4, and of two equally near ones it is the one whose code is even
+  const std::vector<float> all(tk::detail::fp4_levels, tk::detail::fp4_levels + 16);
+  CHECK(values(unpack(tk::quant::pack(array::from<float>(all, {16, 1}), {packed_format::fp4, 0}))) == all);
+  const array halves = array::from<float>({6, 0.25f, 0.75f, -1.25f, 1.75f, -2.5f, 3.5f, 5}, {8, 1});
+  CHECK(values(unpack(tk::quant::pack(halves, {packed_format::fp4, 0}))) ==
+        std::vector<float>{6, 0, 1, -1, 2, -2, 4, 4});
   // groups of zeros stay zeros
   for (const auto& b : bounds)
     CHECK(tk::max(tk::abs(unpack(tk::quant::pack(tk::zeros({16, 3}), {b.format, 8})))).item<float>() == 0);
@@ -74,7 +78,8 @@ TEST_CASE("floats are rounded to the nearest number of a format") {
 
 TEST_CASE("scales of f16 are the rounded ones of f32") {
   const array w = noise({64, 70}, 1);
-  for (const auto f : {packed_format::int_8, packed_format::int_4, packed_format::uint_4, packed_format::nf4}) {
+  for (const auto f : {packed_format::int_8, packed_format::int_4, packed_format::uint_4, packed_format::nf4,
+                       packed_format::fp8, packed_format::fp4}) {
     const auto wide = tk::quant::pack(w, {f, 32}), small = tk::quant::pack(w, {f, 32, tk::f16});
     CHECK(small.scale.dtype() == tk::f16);
     CHECK(values(astype(small.scale, tk::f32)) == values(astype(astype(wide.scale, tk::f16), tk::f32)));

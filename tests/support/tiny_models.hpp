@@ -32,9 +32,33 @@ inline array tiny_tensor(const std::string& name, const shape& s, bool plus_one)
   return a;
 }
 
+/// Codes of 8 bits, or their scales, that follow from their name too.
+inline array tiny_codes(const std::string& name, const shape& s, const std::string& dtype_name) {
+  const array numbers = tiny_tensor(name, s, true);
+  const dtype type = checkpoint::dtype_stored_as(dtype_name);
+  array a = array::uninitialized({type, false, s});
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double number = numbers.values<float>()[static_cast<std::size_t>(i)];  // k / 2^24 - 1/2
+    const auto k = static_cast<std::int64_t>((number + 0.5) * 16777216.0);
+    if (type == f32)
+      a.mutable_data<float>()[i] = static_cast<float>(1 + k % 4) / 1024;
+    else
+      a.mutable_bytes()[i] = static_cast<std::byte>(name.ends_with("_scales")            ? 121 + k % 4
+                                                    : type == f8e4m3fn && k % 128 == 127 ? k % 256 - 1
+                                                                                         : k % 256);
+  }
+  return a;
+}
+
 struct tiny_tensor_name {
   std::string name;
   std::vector<std::int64_t> shape;
+};
+
+struct tiny_codes_name {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::string dtype;
 };
 
 /// A file of tests/golden/models.
@@ -47,11 +71,15 @@ struct tiny_model {
   explicit tiny_model(const std::string& name) {
     const auto json = checkpoint::json_record::from_file(TOKAMAX_ROOT "/tests/golden/models/" + name + ".json");
     file = json, config = json.record("config");
-    for (const auto& t : json.get<std::vector<tiny_tensor_name>>("tensors")) {
+    const auto shape_of = [](const std::vector<std::int64_t>& extents) {
       shape s;
-      for (const std::int64_t extent : t.shape) s.push_back(extent);
-      tensors.push_back({t.name, tiny_tensor(t.name, s, json.get<bool>("plus_one"))});
-    }
+      for (const std::int64_t extent : extents) s.push_back(extent);
+      return s;
+    };
+    for (const auto& t : json.get<std::vector<tiny_tensor_name>>("tensors"))
+      tensors.push_back({t.name, tiny_tensor(t.name, shape_of(t.shape), json.get<bool>("plus_one"))});
+    for (const auto& t : json.get<std::vector<tiny_codes_name>>("coded", {}))
+      tensors.push_back({t.name, tiny_codes(t.name, shape_of(t.shape), t.dtype)});
     ids = json.get<std::vector<std::int32_t>>("ids"), greedy = json.get<std::vector<std::int32_t>>("greedy");
     logits = json.get<std::vector<float>>("logits");
   }

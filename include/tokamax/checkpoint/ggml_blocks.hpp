@@ -3,10 +3,14 @@
 // umbrella: not tokamax.hpp (readers of models use it)
 #pragma once
 
-#include <tokamax/base/element.hpp>  // float16, bfloat16
+#include <tokamax/base/element.hpp>              // float16, bfloat16
+#include <tokamax/ops/quantized/fp4_levels.hpp>  // fp4_levels
 
-#include <cstddef>  // byte
-#include <cstring>  // memcpy
+#include <algorithm>  // replace
+#include <cmath>      // ldexp
+#include <cstddef>    // byte
+#include <cstring>    // memcpy
+#include <limits>     // numeric_limits
 
 namespace tokamax::checkpoint {
 
@@ -18,11 +22,12 @@ struct ggml_block {
 
 /// How a format has codes. Where there are offsets, code * scale is exact in f32, so that an element is rounded once.
 struct ggml_codes {
-  int bits = 0;  ///< 8 or 4: codes of 4 bits are -8 to 7, or with offsets 0 to 15; 0: there are none
+  int bits = 0;  ///< 8 or 4: codes of 4 bits are -8 to 7, or 0 to 15 with offsets and for floats; 0: there are none
   std::int64_t group = 0;
   bool has_offset = false;
   bool half = false;  ///< are scales and offsets numbers of f16?
   void (*read)(const std::byte* block, ggml_block& to) = nullptr;
+  bool floats = false;  ///< are codes floats, E4M3 in 8 bits and E2M1 in 4, not integers?
 };
 
 /// One way in which ggml stores numbers: `elements` of them in `bytes`, which `read` makes floats.
@@ -111,6 +116,33 @@ inline void read_q6_k(const std::byte* b, ggml_block& to) {
   }
 }
 
+/// 2 to the power of byte - 127; 255 is no number.
+inline float e8m0(const std::byte* from) {
+  const int power = ggml_byte(from);
+  return power == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, power - 127);
+}
+// E2M1 has two zeros, of which ggml makes one.
+inline void read_mxfp4(const std::byte* b, ggml_block& to) {
+  to.scale[0] = e8m0(b);
+  read_nibbles(b + 1, 0, 0, to);
+  std::replace(to.code, to.code + 32, std::int8_t{8}, std::int8_t{0});
+}
+
+/// A format of floats of 8 or 4 bits, whose blocks `Read` takes apart.
+template <void (*Read)(const std::byte*, ggml_block&), std::int64_t Elements, int Bits>
+constexpr ggml_format float_format(std::uint32_t number, const char* name, std::int64_t bytes) {
+  const auto read = [](const std::byte* b, float* to) {
+    ggml_block block;
+    Read(b, block);
+    for (std::int64_t i = 0; i < Elements; ++i) {
+      const auto code = static_cast<std::uint8_t>(block.code[i]);
+      to[i] = block.scale[0] *
+              (Bits == 4 ? tokamax::detail::fp4_levels[code & 15] : static_cast<float>(float8_e4m3fn::from_bits(code)));
+    }
+  };
+  return {number, name, Elements, bytes, read, {Bits, Elements, false, false, Read, true}};
+}
+
 /// A format whose blocks `Read` takes apart.
 template <void (*Read)(const std::byte*, ggml_block&), std::int64_t Elements, std::int64_t Group, bool Offset>
 constexpr ggml_format coded_format(std::uint32_t number, const char* name, std::int64_t bytes, int bits, bool half) {
@@ -140,6 +172,7 @@ inline constexpr ggml_format ggml_formats[] = {
     detail::coded_format<detail::read_q4_k, 256, 32, true>(12, "Q4_K", 144, 4, false),
     detail::coded_format<detail::read_q5_k, 256, 32, true>(13, "Q5_K", 176, 8, false),
     detail::coded_format<detail::read_q6_k, 256, 16, false>(14, "Q6_K", 210, 8, false),
+    detail::float_format<detail::read_mxfp4, 32, 4>(39, "MXFP4", 17),
     {30,
      "BF16",
      1,

@@ -17,9 +17,11 @@ struct decoder_family {
   std::string_view model_type;    ///< in config.json: "llama"
   decoder_config (*config)(const checkpoint::json_record& json);
   std::vector<weight_name> (*names)();
-  std::string_view gguf = {};  ///< `general.architecture` of GGUF files, if there are any
-  bool gguf_pairs = false;     ///< are the features of queries and keys paired there?
-  bool gguf_plus_one = false;  ///< have scales of norms 1 more there?
+  std::string_view gguf = {};                                ///< `general.architecture` of GGUF files, if there are any
+  bool gguf_pairs = false;                                   ///< are the features of queries and keys paired there?
+  bool gguf_plus_one = false;                                ///< have scales of norms 1 more there?
+  std::string_view gguf_mlp_norm = "blk.#.ffn_norm.weight";  ///< the norm before the network there
+  void (*gguf_config)(checkpoint::json_record& config) = nullptr;  ///< adds what such files leave out
 };
 
 namespace detail {

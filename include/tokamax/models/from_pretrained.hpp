@@ -16,6 +16,7 @@
 #include <tokamax/models/families/qwen.hpp>      // qwen2, qwen3 and their mixtures
 #include <tokamax/models/gguf_decoder.hpp>       // gguf_names
 #include <tokamax/models/model_folder.hpp>       // write_model_folder
+#include <tokamax/models/quantized_folder.hpp>   // tensors_of_quantized_folder
 
 namespace tokamax::models {
 
@@ -26,7 +27,7 @@ inline constexpr decoder_family decoder_families[] = {
 
 struct pretrained_options {
   tokamax::dtype dtype = f32;  ///< of the weights: f32 or bf16, whatever the file has
-  bool packed = false;         ///< matrices that a GGUF file has in 4 to 8 bits stay codes, in pretrained::packed
+  bool packed = false;         ///< matrices that files have in 4 to 8 bits stay codes, in pretrained::packed
   std::vector<decoder_family> families = {};  ///< of the user, which are looked through before those of the library
 };
 
@@ -44,8 +45,9 @@ namespace detail {
 
 inline std::string names_of_families(const pretrained_options& o, std::string_view decoder_family::* name) {
   std::string all;
+  std::set<std::string_view> known{""};
   const auto add = [&](const decoder_family& f) {
-    if (!(f.*name).empty()) all += (all.empty() ? "" : ", ") + std::string(f.*name);
+    if (known.insert(f.*name).second) all += (all.empty() ? "" : ", ") + std::string(f.*name);
   };
   for (const decoder_family& f : o.families) add(f);
   for (const decoder_family& f : decoder_families) add(f);
@@ -98,7 +100,9 @@ inline std::set<std::string> tensors_without_use(const tensor_source& from, cons
 inline pretrained from_gguf(const std::filesystem::path& path, const pretrained_options& o) {
   const auto file = std::make_shared<const gguf_file>(path);
   const std::string& name = file->get<std::string>("general.architecture");
-  const decoder_family* const family = find_family(o, &decoder_family::gguf, name);
+  const decoder_family* family = find_family(o, &decoder_family::gguf, name);
+  const bool mixed = file->has("llama.expert_count") && gguf_integer(*file, "llama.expert_count") > 0;
+  if (family && family->architecture == llama.architecture && mixed) family = &mixtral;
   if (!family) file->refuse("general.architecture", name, names_of_families(o, &decoder_family::gguf));
   pretrained result{
       .model = {}, .config = config_of_gguf(*file, *family, path.string()), .end_tokens = {}, .family = *family};
@@ -139,9 +143,10 @@ inline pretrained from_folder(const std::filesystem::path& path, const pretraine
   if (!family)
     config.refuse("architectures", architectures.empty() ? "none" : architectures[0],
                   names_of_families(o, &decoder_family::architecture));
-  require_plain_weights(config);
   pretrained result{.model = {}, .config = config, .end_tokens = {}, .family = *family, .source = path};
-  tensor_source from = tensors_of_folder(path);
+  const bool coded = config.has("quantization_config");
+  const tensor_source from = coded ? tensors_of_quantized_folder(path, config) : tensors_of_folder(path);
+  result.config.remove("quantization_config");  // of the files, not of what is read
   result.model = decoder_for(config, *family, from);
   // Models that were saved without their output layer have no prefix: "layers.0" in place of "model.layers.0".
   std::vector<weight_name> names = family->names();
@@ -150,7 +155,7 @@ inline pretrained from_folder(const std::filesystem::path& path, const pretraine
         n.tensor.starts_with("model.") || n.tensor.starts_with("transformer."))
       names.push_back({n.tensor.substr(dot + 1), n.arrays, n.form});
   read_weights(result.model, from, names, weight_counts::of(result.model.config),
-               tensors_without_use(from, result.model.config), o.dtype);
+               tensors_without_use(from, result.model.config), o.dtype, o.packed ? &result.packed : nullptr);
   if (const auto more = path / "generation_config.json"; std::filesystem::exists(more))
     add_end_tokens(checkpoint::json_record::from_file(more), result.end_tokens);
   add_end_tokens(config, result.end_tokens);

@@ -44,7 +44,12 @@ inline checkpoint::json_record config_of_gguf(const gguf_file& file, const decod
                                   {"attention.head_count_kv", "num_key_value_heads"},
                                   {"attention.key_length", "head_dim"},
                                   {"context_length", "max_position_embeddings"},
-                                  {"attention.sliding_window", "sliding_window"}})
+                                  {"attention.sliding_window", "sliding_window"},
+                                  {"expert_count", "num_local_experts"},
+                                  {"expert_count", "num_experts"},
+                                  {"expert_used_count", "num_experts_per_tok"},
+                                  {"expert_feed_forward_length", "moe_intermediate_size"},
+                                  {"expert_shared_feed_forward_length", "shared_expert_intermediate_size"}})
     if (file.has(of + own)) json.set(name, gguf_integer(file, of + own));
   for (const auto& [own, name] : {std::pair{"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
                                   {"attention.layer_norm_epsilon", "layer_norm_epsilon"},
@@ -66,6 +71,7 @@ inline checkpoint::json_record config_of_gguf(const gguf_file& file, const decod
     if (const std::string id = std::string("tokenizer.ggml.") + token + "_token_id"; file.has(id))
       json.set(std::string(token) + "_token_id", gguf_integer(file, id));
   put_gguf_rope(file, of, json);
+  if (family.gguf_config) family.gguf_config(json);
   return json;
 }
 
@@ -82,7 +88,7 @@ inline std::vector<weight_name> gguf_names(const decoder_family& family, bool jo
           {"output.weight", {"head.kernel"}, transposed},
           {"blk.#.attn_norm.weight", {"blocks[#].before_attention.scale"}, norm},
           {"blk.#.attn_norm.bias", {"blocks[#].before_attention.shift"}},
-          {"blk.#.ffn_norm.weight", {"blocks[#].before_mlp.scale"}, norm},
+          {family.gguf_mlp_norm, {"blocks[#].before_mlp.scale"}, norm},
           {"blk.#.ffn_norm.bias", {"blocks[#].before_mlp.shift"}},
           {"blk.#.post_attention_norm.weight", {"blocks[#].after_attention.scale"}, norm},
           {"blk.#.post_ffw_norm.weight", {"blocks[#].after_mlp.scale"}, norm},
@@ -106,7 +112,20 @@ inline std::vector<weight_name> gguf_names(const decoder_family& family, bool jo
           {"blk.#.ffn_down.weight", {"blocks[#].mlp.down.kernel"}, transposed},
           {"blk.#.ffn_gate.bias", {"blocks[#].mlp.gate.bias"}},
           {"blk.#.ffn_up.bias", {"blocks[#].mlp.up.bias"}},
-          {"blk.#.ffn_down.bias", {"blocks[#].mlp.down.bias"}}};
+          {"blk.#.ffn_down.bias", {"blocks[#].mlp.down.bias"}},
+          {"blk.#.attn_sinks.weight", {"blocks[#].attend.sinks"}},
+          {"blk.#.ffn_gate_inp.weight", {"blocks[#].mixture.router.gate.kernel"}, transposed},
+          {"blk.#.ffn_gate_inp.bias", {"blocks[#].mixture.router.gate.bias"}},
+          {"blk.#.ffn_gate_exps.weight", {"blocks[#].mixture.gate"}, transposed},
+          {"blk.#.ffn_up_exps.weight", {"blocks[#].mixture.up"}, transposed},
+          {"blk.#.ffn_down_exps.weight", {"blocks[#].mixture.down"}, transposed},
+          {"blk.#.ffn_gate_exps.bias", {"blocks[#].mixture.gate_bias"}},
+          {"blk.#.ffn_up_exps.bias", {"blocks[#].mixture.up_bias"}},
+          {"blk.#.ffn_down_exps.bias", {"blocks[#].mixture.down_bias"}},
+          {"blk.#.ffn_gate_shexp.weight", {"blocks[#].mixture.shared.gate.kernel"}, transposed},
+          {"blk.#.ffn_up_shexp.weight", {"blocks[#].mixture.shared.up.kernel"}, transposed},
+          {"blk.#.ffn_down_shexp.weight", {"blocks[#].mixture.shared.down.kernel"}, transposed},
+          {"blk.#.ffn_gate_inp_shexp.weight", {"blocks[#].mixture.shared_gate.kernel"}, transposed}};
 }
 
 }  // namespace tokamax::models::detail

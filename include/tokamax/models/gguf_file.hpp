@@ -76,26 +76,30 @@ class gguf_file : public text::gguf_metadata {
   /// Has this tensor rows of codes, which `read_packed` reads?
   bool has_codes(const std::string& name) const {
     const auto found = tensors_.find(name);
-    return found != tensors_.end() && found->second.format->codes.bits != 0 && found->second.shape.rank() == 2;
+    return found != tensors_.end() && found->second.format->codes.bits != 0 &&
+           (found->second.shape.rank() == 2 || found->second.shape.rank() == 3);
   }
-  /// Rows of a tensor [N, K] of codes as the columns of packed weights [K, rows], which stand for the numbers of `read`, bit by
-  /// bit. It takes no more memory than its result and 64 rows.
+  /// Rows of a tensor [N, K] of codes, or of each of some [B, N, K], as the columns of packed weights [K, rows], which stand for the
+  /// numbers of `read`, bit by bit. It takes no more memory than its result and 64 rows.
   packed_weights read_packed(const std::string& name, std::span<const std::int64_t> rows) const {
     const tensor& t = tensors_.at(name);
-    detail::panel_codes panels(*t.format, t.shape[1], static_cast<std::int64_t>(rows.size()));
-    const std::int64_t bytes = t.shape[1] / t.format->elements * t.format->bytes;
+    const std::int64_t matrices = t.shape.rank() == 3 ? t.shape[0] : 1;
+    detail::panel_codes panels(*t.format, t.shape[-1], std::ssize(rows), matrices);
+    const std::int64_t bytes = t.shape[-1] / t.format->elements * t.format->bytes;
     std::vector<std::byte> some(static_cast<std::size_t>(bytes) * panels.columns);
-    for (std::size_t first = 0; first < rows.size();) {
-      std::size_t count = 1;  // rows of one panel that lie one behind the other are read together
-      while ((first + count) % panels.columns != 0 && first + count < rows.size() &&
-             rows[first + count] == rows[first] + static_cast<std::int64_t>(count))
-        ++count;
-      const std::span<std::byte> read(some.data(), count * static_cast<std::size_t>(bytes));
-      file().read(t.begin + static_cast<std::uint64_t>(rows[first] * bytes), read);
-      for (std::size_t i = 0; i < count; ++i)
-        panels.put(static_cast<std::int64_t>(first + i), read.data() + static_cast<std::int64_t>(i) * bytes);
-      first += count;
-    }
+    for (std::int64_t m = 0; m < matrices; ++m)
+      for (std::size_t first = 0; first < rows.size();) {
+        std::size_t count = 1;  // rows of one panel that lie one behind the other are read together
+        while ((first + count) % panels.columns != 0 && first + count < rows.size() &&
+               rows[first + count] == rows[first] + static_cast<std::int64_t>(count))
+          ++count;
+        const std::span<std::byte> read(some.data(), count * static_cast<std::size_t>(bytes));
+        file().read(t.begin + static_cast<std::uint64_t>((m * t.shape[-2] + rows[first]) * bytes), read);
+        for (std::size_t i = 0; i < count; ++i)
+          panels.put(m * std::ssize(rows) + static_cast<std::int64_t>(first + i),
+                     read.data() + static_cast<std::int64_t>(i) * bytes);
+        first += count;
+      }
     return std::move(panels).finish();
   }
 
@@ -117,7 +121,7 @@ class gguf_file : public text::gguf_metadata {
     t.format = checkpoint::ggml_format_of(number);
     if (!t.format)
       refuse("type of " + name, std::to_string(number),
-             "F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K");
+             "F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K or MXFP4");
     if (axes > 0 && extents[0] % static_cast<std::uint64_t>(t.format->elements) != 0)
       refuse("row of " + name, std::to_string(extents[0]), "whole blocks of " + std::to_string(t.format->elements));
     t.begin = natural(8);

@@ -18,7 +18,7 @@ namespace tokamax::models {
 /// What a file does to an array.
 enum class weight_form : std::uint8_t {
   same,
-  transposed,  ///< [out, in] there, [in, out] here, as in linear layers of PyTorch
+  transposed,  ///< [..., out, in] there, [..., in, out] here, as in linear layers of PyTorch
   paired,      ///< the same, and the two features of a pair that is turned lie side by side, as in Llama's GGUF files
   plus_one,    ///< there is 1 more than here, as in norms of Gemma's GGUF files
   alternating  ///< the elements of several arrays take turns along the last axis
@@ -81,13 +81,17 @@ struct weight_place {
   int axis() const { return part_of(*arrays[0]).rank() - 1; }  // along which they lie one behind the other, here
   bool swaps() const {
     return form != weight_form::same && form != weight_form::plus_one && form != weight_form::alternating &&
-           axis() == 1;
+           axis() >= 1;
+  }
+  /// How many rows or columns of codes an array is: its outputs.
+  std::int64_t outputs(std::size_t i) const {
+    return axis() == 1 && !swaps() ? arrays[i]->extent(0) : arrays[i]->extent(-1);
   }
   /// The shape of the tensor in the file.
   shape stored() const {
     shape s = part_of(*arrays[0]);
     for (std::size_t i = 1; i < arrays.size(); ++i) s[-1] += arrays[i]->extent(-1);
-    if (swaps()) std::swap(s[0], s[1]);
+    if (swaps()) std::swap(s[-1], s[-2]);
     return s;
   }
 };
@@ -123,6 +127,9 @@ inline array halves_of_pairs(const array& x, std::int64_t heads) {
   return reshape(transpose(reshape(x, {heads, each / 2, 2, rest}), {0, 2, 1, 3}), x.shape());
 }
 
+/// [..., out, in] -> [..., in, out]
+inline array swapped(const array& x) { return transpose(x, x.rank() == 3 ? axes{0, 2, 1} : axes{1, 0}); }
+
 /// The part of an array that is in a tensor.
 inline array part_in(const weight_place& p, const array& a) {
   return p.expert < 0 ? a : reshape(slice_in_dim(a, p.expert, p.expert + 1, 0), p.part_of(a));
@@ -136,34 +143,35 @@ inline std::int64_t heads_of(const weight_place& p, const weight_counts& n) {
 /// The rows of a tensor of codes become columns of packed weights, and its arrays keep their types alone.
 inline void read_codes(const weight_place& p, const tensor_source& from, const weight_counts& n, dtype as,
                        quant::packed_leaves& to) {
-  const std::int64_t all = from.shapes.at(p.tensor)[0], each = std::max<std::int64_t>(2, all / heads_of(p, n));
-  std::vector<std::int64_t> rows;
-  for (std::int64_t i = 0; i < all; ++i) {
-    const std::int64_t head = i / each * each, within = i - head, half = each / 2;
-    rows.push_back(p.form == weight_form::paired ? head + within % half * 2 + within / half : i);
-  }
-  std::size_t at = 0;
+  const std::int64_t arrays = std::ssize(p.arrays);
+  std::int64_t first = 0, all = 0;
+  for (std::size_t i = 0; i < p.arrays.size(); ++i) all += p.outputs(i);
+  const std::int64_t each = std::max<std::int64_t>(2, all / heads_of(p, n)), half = each / 2;
   for (std::size_t i = 0; i < p.arrays.size(); ++i) {
-    const shape s = p.arrays[i]->shape();
-    const auto count = static_cast<std::size_t>(s[p.swaps() ? 1 : 0]);
-    to.emplace(p.paths[i],
-               quant::packed_leaf{from.read_packed(p.tensor, std::span(rows).subspan(at, count)), !p.swaps()});
-    *p.arrays[i] = array(array_type{as, false, s});
-    at += count;
+    std::vector<std::int64_t> rows;
+    for (std::int64_t k = 0; k < p.outputs(i); ++k) {
+      const std::int64_t at = first + k, head = at / each * each, within = at - head;
+      rows.push_back(p.form == weight_form::paired        ? head + within % half * 2 + within / half
+                     : p.form == weight_form::alternating ? k * arrays + static_cast<std::int64_t>(i)
+                                                          : at);
+    }
+    to.emplace(p.paths[i], quant::packed_leaf{from.read_packed(p.tensor, rows), p.axis() == 1 && !p.swaps()});
+    first += p.outputs(i);
+    *p.arrays[i] = array(array_type{as, false, p.arrays[i]->shape()});
   }
 }
 
 /// Can a tensor of codes be packed as it lies?
 inline bool has_codes(const weight_place& p, const tensor_source& from) {
-  return p.expert < 0 && p.axis() == 1 && p.form != weight_form::plus_one && p.form != weight_form::alternating &&
-         from.has_codes(p.tensor);
+  return p.expert < 0 && p.axis() >= 1 && p.form != weight_form::plus_one && from.has_codes(p.tensor);
 }
 
 /// The arrays of a tensor that was read, each with its part.
 inline std::vector<array> parts_of(const weight_place& p, array x, const weight_counts& n) {
+  if (!(x.shape() == p.stored())) x = reshape(x, p.stored());
   if (p.form == weight_form::plus_one) x = x - 1.0f;
   if (p.form == weight_form::paired) x = halves_of_pairs(x, heads_of(p, n));
-  if (p.swaps()) x = transpose(x, {1, 0});
+  if (p.swaps()) x = swapped(x);
   if (p.arrays.size() == 1) return {x};
   std::vector<array> parts;
   const std::int64_t count = std::ssize(p.arrays);
@@ -192,12 +200,17 @@ inline array tensor_of(const weight_place& p) {
     for (int i = 0; i < parts.count(); ++i) parts[i] = expand_dims(parts[i], -1);
   array x = parts.count() == 1 ? parts[0] : concatenate(parts, turns ? p.axis() + 1 : p.axis());
   if (turns) x = reshape(x, p.stored());
-  return p.swaps() ? transpose(x, {1, 0}) : x;
+  return p.swaps() ? swapped(x) : x;
 }
 
 /// Adds a part of an array to those that are there, an expert or -1 for the whole. False if it is there already.
 inline bool add_part(std::set<int>& parts, int expert) {
   return !parts.contains(-1) && (expert >= 0 || parts.empty()) && parts.insert(expert).second;
+}
+
+/// Is a tensor of this shape what is expected? An only row may be a list.
+inline bool is_stored_as(const shape& found, const shape& expected) {
+  return found == expected || (expected.rank() == 2 && expected[0] == 1 && found == shape{expected[1]});
 }
 
 /// Chooses the places whose tensors are there, and throws unless they have every part of every array once, and nothing is left over.
@@ -214,7 +227,7 @@ inline std::vector<weight_place> checked_places(const std::map<std::string, arra
   std::map<std::string, std::set<int>> filled;
   for (const weight_place& p : all) {
     if (!from.shapes.contains(p.tensor)) continue;
-    if (const shape &found = from.shapes.at(p.tensor), expected = p.stored(); !(found == expected))
+    if (const shape &found = from.shapes.at(p.tensor), expected = p.stored(); !is_stored_as(found, expected))
       refuse("tensor " + p.tensor, text(found), text(expected));
     known.insert(p.tensor);
     for (const std::string& path : p.paths) {

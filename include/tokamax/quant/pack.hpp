@@ -48,13 +48,36 @@ constexpr packed_weights with_scales(packed_weights w, dtype type, source_line l
 }
 /// One matrix as a batch of one.
 constexpr array as_batch(const array& x, source_line l) { return x.rank() == 2 ? expand_dims(x, 0, l) : x; }
+/// Codes u32 of the numbers of fp4 that are nearest to x; of two equally near ones the one whose last bit is 0.
+constexpr array fp4_codes(const array& x, source_line l) {
+  const float* const levels = tokamax::detail::fp4_levels;
+  const array magnitude = abs(x, l);
+  array code = astype(x < 0.0f, u32, l) * array(8, {u32, false, {}});
+  for (int i = 0; i < 7; ++i) {
+    const float between = (levels[i] + levels[i + 1]) / 2;
+    code = code + astype(i % 2 == 0 ? magnitude > between : magnitude >= between, u32, l);
+  }
+  return code;
+}
+/// Codes u32 of the levels of nf4 that are nearest to x.
+constexpr array nf4_codes(const array& x, source_line l) {
+  array code = zeros(x.shape(), u32, l);
+  for (int i = 0; i < 15; ++i)
+    code = code + astype(x > (tokamax::detail::nf4_levels[i] + tokamax::detail::nf4_levels[i + 1]) / 2, u32, l);
+  return code;
+}
+/// The integers or floats to which `quantize` rounds; dtype::none for the levels that it does not have.
+constexpr dtype rounded_dtype(packed_format f) {
+  using enum packed_format;
+  return f == int_8 ? i8 : f == int_4 ? i4 : f == uint_4 ? u4 : f == fp8 ? f8e4m3fn : dtype::none;
+}
 }  // namespace detail
 
-/// Packs integers of 8 or 4 bits with scales of a tensor, of columns, or of groups of terms. With zero points, offset is
-/// -zero_point * scale.
+/// Packs integers of 8 or 4 bits, or floats of 8, with scales of a tensor, of columns, or of groups of terms. With zero points,
+/// offset is -zero_point * scale.
 ///
 /// shapes  qvalue [K, N] or [B, K, N]; groups have a multiple of 8 terms
-/// dtypes  qvalue i8, i4 or u4
+/// dtypes  qvalue i8, i4, u4 or f8e4m3fn
 /// errors  "pack: matrix", "pack: dtype", "pack: group"; those of dequantize
 constexpr packed_weights pack(const quantized_array& w, source_line l = source_line::current()) {
   const array& q = w.qvalue;
@@ -64,7 +87,8 @@ constexpr packed_weights pack(const quantized_array& w, source_line l = source_l
     return packed_weights{};
   };
   if (q.rank() != 2 && q.rank() != 3) return wrong("pack: matrix", q.type(), "[K,N] or [B,K,N]");
-  if (q.dtype() != i8 && q.dtype() != i4 && q.dtype() != u4) return wrong("pack: dtype", q.type(), "i8, i4 or u4");
+  if (q.dtype() != i8 && q.dtype() != i4 && q.dtype() != u4 && q.dtype() != f8e4m3fn)
+    return wrong("pack: dtype", q.type(), "i8, i4, u4 or f8e4m3fn");
   const array all = detail::as_batch(q, l), scale = detail::as_batch(w.scale, l);
   const std::int64_t b = all.extent(0), k = all.extent(1), n = all.extent(2), g = scale.extent(1);
   if ((scale.extent(0) != b && scale.extent(0) != 1) || (scale.extent(2) != n && scale.extent(2) != 1) ||
@@ -80,7 +104,8 @@ constexpr packed_weights pack(const quantized_array& w, source_line l = source_l
     const array point = astype(detail::as_batch(w.zero_point, l), f32, l) + (four ? 8.0f : 0.0f);
     y.offset = of_batch(-point * astype(scale, f32, l));
   }
-  if (q.dtype() == i8) {
+  if (q.dtype() == i8 || q.dtype() == f8e4m3fn) {
+    if (q.dtype() == f8e4m3fn) y.format = packed_format::fp8;
     y.codes = detail::in_panels(all, l);
     return y;
   }
@@ -90,8 +115,8 @@ constexpr packed_weights pack(const quantized_array& w, source_line l = source_l
   return y;
 }
 
-/// Rounds floats to a format and packs them: int_8 and int_4 as `quantize` does, uint_4 asymmetric, nf4 to the nearest level of
-/// x / max |x|.
+/// Rounds floats to a format and packs them: int_8, int_4 and fp8 as `quantize` does, uint_4 asymmetric, nf4 to the nearest level of
+/// x / max |x|, fp4 to the nearest number of 6 x / max |x|.
 ///
 /// shapes  w [K, N] or [B, K, N]
 /// errors  "pack: matrix", "pack: group", "pack: scale_dtype"; those of quantize
@@ -112,24 +137,22 @@ constexpr packed_weights pack(const array& w, const pack_options& o = {}, source
     reject(w, l, "pack: group", message() << o.group, message("a multiple of 8 that divides ") << k);
     return {};
   }
-  if (o.format != packed_format::nf4) {
-    const dtype t = o.format == packed_format::int_8 ? i8 : o.format == packed_format::int_4 ? i4 : u4;
+  if (const dtype t = detail::rounded_dtype(o.format); t != dtype::none)
     return detail::with_scales(pack(quantize(all, {.type = t, .tiles = {1, o.group, 1}, .asymmetric = t == u4}, l), l),
                                o.scale_dtype, l);
-  }
+  const bool four = o.format == packed_format::fp4;
   const std::int64_t b = all.extent(0), g = group == 0 ? 1 : k / group;
   const array split = reshape(astype(all, f32, l), {b, g, k == 0 ? 0 : group, n}, l);
-  array most = k == 0 ? zeros({b, 1, 1, n}, f32, l) : max(abs(split, l), {{2}, true}, l);
-  most = select(most == 0.0f, ones_like(most), most, l);
-  const array x = split / broadcast_to(most, split.shape(), l);
-  array code = zeros(split.shape(), u32, l);
-  for (int i = 0; i < 15; ++i)
-    code = code + astype(x > (tokamax::detail::nf4_levels[i] + tokamax::detail::nf4_levels[i + 1]) / 2, u32, l);
-  return detail::with_scales({.format = packed_format::nf4,
+  array scale = k == 0 ? zeros({b, 1, 1, n}, f32, l) : max(abs(split, l), {{2}, true}, l);
+  if (four) scale = scale / tokamax::detail::fp4_levels[7];
+  scale = select(scale == 0.0f, ones_like(scale), scale, l);
+  const array x = split / broadcast_to(scale, split.shape(), l);
+  const array code = four ? detail::fp4_codes(x, l) : detail::nf4_codes(x, l);
+  return detail::with_scales({.format = o.format,
                               .rows = k,
                               .columns = n,
                               .codes = detail::in_words(reshape(code, {b, k, n}, l), l),
-                              .scale = detail::of_columns(reshape(most, {b, g, n}, l), n, l)},
+                              .scale = detail::of_columns(reshape(scale, {b, g, n}, l), n, l)},
                              o.scale_dtype, l);
 }
 

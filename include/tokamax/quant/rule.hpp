@@ -20,8 +20,8 @@ struct rule {
       "*";                  ///< a pattern for the path of a weight, such as "blocks[*].attend", as `matching` takes it
   dtype weight_qtype = i8;  ///< of the integers; dtype::none: these weights stay as they are
   std::int64_t tile_size = 0;  ///< so many elements along a contracted axis share a scale; 0: all of them
-  bool packed = false;         ///< as packed_weights, which products read fastest; weight_qtype is i8, i4 or u4 then
-  dtype scale_dtype = f32;     ///< of packed weights: f16 halves what is read beside the integers
+  bool packed = false;  ///< as packed_weights, which products read fastest; weight_qtype is i8, i4, u4 or f8e4m3fn then
+  dtype scale_dtype = f32;  ///< of packed weights: f16 halves what is read beside the integers
 };
 
 /// The first rule for a path; null if there is none.

@@ -3,19 +3,21 @@
 // umbrella: not tokamax.hpp (few models have quantised numbers)
 #pragma once
 
-#include <tokamax/core/trace.hpp>                    // ambient_trace
-#include <tokamax/lax/indexing/gather.hpp>           // gather_p
-#include <tokamax/ops/quantized/dot_general.hpp>     // dot_general
-#include <tokamax/ops/quantized/packed_rows.hpp>     // packed_rows
-#include <tokamax/ops/quantized/quantize.hpp>        // quantize
-#include <tokamax/quant/pack.hpp>                    // pack
-#include <tokamax/quant/rule.hpp>                    // rule
-#include <tokamax/transforms/rewrite/leaf_cut.hpp>   // rewritten_graph
-#include <tokamax/transforms/rewrite/rewritten.hpp>  // rewritten
+#include <tokamax/core/trace.hpp>                       // ambient_trace
+#include <tokamax/lax/indexing/gather.hpp>              // gather_p
+#include <tokamax/ops/quantized/dot_general.hpp>        // dot_general
+#include <tokamax/ops/quantized/packed_ragged_dot.hpp>  // packed_ragged_dot
+#include <tokamax/ops/quantized/packed_rows.hpp>        // packed_rows
+#include <tokamax/ops/quantized/quantize.hpp>           // quantize
+#include <tokamax/quant/pack.hpp>                       // pack
+#include <tokamax/quant/rule.hpp>                       // rule
+#include <tokamax/transforms/rewrite/leaf_cut.hpp>      // rewritten_graph
+#include <tokamax/transforms/rewrite/rewritten.hpp>     // rewritten
 
 namespace tokamax::quant {
 
-/// A matrix of a model that is packed already, in place of a leaf [K, N], or of a leaf [N, K] whose rows are also looked up.
+/// A matrix of a model that is packed already, in place of a leaf [K, N], or of a leaf [N, K] whose rows are also looked up. Those of
+/// experts take the place of a leaf [G, K, N].
 struct packed_leaf {
   packed_weights weights;
   bool by_rows = false;  ///< is the leaf [N, K]?
@@ -74,16 +76,16 @@ class weight_only {
     mutable std::vector<quantized_leaf> known = {};  // a leaf is quantised once, for its first product
     mutable std::vector<packed_here> known_packed = {};
 
-    bool handles(const op& o) const { return &o == &dot_general_p || (&o == &gather_p && !given.empty()); }
+    bool handles(const op& o) const {
+      return &o == &dot_general_p || (!given.empty() && (&o == &gather_p || &o == &ragged_dot_p));
+    }
     arrays operator()(const call& c) const {
       const bool looks_up = c.self == &gather_p;
-      const array& leaf = c[looks_up ? 0 : 1];
-      const node& weight = c.trace->nodes[leaf.id()];
-      if (weight.op || weight.first_word >= leaves || !is_floating(leaf.dtype())) return {};
+      const node& weight = leaf_of(c, c[looks_up ? 0 : 1]);
+      if (weight.op || weight.first_word >= leaves || !is_floating(weight.type.dtype)) return {};
       const std::string path(c.trace->name_of(weight).view());
-      if (const auto found = given.find(path); found != given.end())
-        return read_given(c, found->second, path, looks_up);
-      if (looks_up) return {};
+      if (const auto found = given.find(path); found != given.end()) return read_given(c, found->second, path);
+      if (c.self != &dot_general_p) return {};
       const rule* const by = find_rule(rules, path);
       if (!by || by->weight_qtype == dtype::none) return {};
       const auto dimensions = c.attrs<dot_dimensions>();
@@ -91,8 +93,25 @@ class weight_only {
       const quantized_array& w = quantized(c[1], *by, dimensions.rhs_contracting, path);
       return {astype(dot_general(c[0], w, dimensions), c.type.dtype)};
     }
-    arrays read_given(const call& c, const packed_leaf& leaf, const std::string& path, bool looks_up) const {
-      if (looks_up) return {astype(packed_rows(cut(leaf.weights, path), c[1]), c.type.dtype)};
+    // The matrices of experts get an axis of one before the product.
+    static const node& leaf_of(const call& c, const array& x) {
+      const node& n = c.trace->nodes[x.id()];
+      return c.self == &ragged_dot_p && n.op == &reshape_p ? c.trace->nodes[c.trace->operand(n, 0)] : n;
+    }
+    static bool is_constant(const graph& g, int id) {
+      const node& n = g.nodes[id];
+      bool constant = n.op != nullptr;
+      for (int i = 0; constant && i < n.operand_count; ++i) constant = is_constant(g, g.operand(n, i));
+      return constant;
+    }
+    arrays read_given(const call& c, const packed_leaf& leaf, const std::string& path) const {
+      if (c.self == &gather_p) return {astype(packed_rows(cut(leaf.weights, path), c[1]), c.type.dtype)};
+      if (c.self == &ragged_dot_p) {
+        const bool whole = is_constant(*c.trace, c[3].id());  // else rhs has some of the groups
+        if (!whole || c.attrs<ragged_dot_attributes>().form != ragged_dot_form::standard) return {};
+        const array rows = reshape(c[0], {c[0].extent(1), c[0].extent(2)}), sizes = reshape(c[2], {c[2].extent(1)});
+        return {astype(reshape(packed_ragged_dot(rows, cut(leaf.weights, path), sizes), c.type.shape), c.type.dtype)};
+      }
       const auto d = c.attrs<dot_dimensions>();
       if (d.rhs_batch.rank() != 0 || !(d.rhs_contracting == axes(leaf.by_rows ? 1 : 0))) return {};
       return {product(c, d, cut(leaf.weights, path))};

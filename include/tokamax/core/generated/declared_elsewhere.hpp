@@ -119,7 +119,7 @@ template <int = 0> void grouped_matmul(...) = delete;  // #include <tokamax/ops.
 template <int = 0> void low_rank_update(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void multi_head_latent_attention(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void packed_dot(...) = delete;  // #include <tokamax/ops.hpp>
-template <int = 0> void packed_rows(...) = delete;  // #include <tokamax/ops.hpp>
+template <int = 0> void packed_ragged_dot(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void paged_attention(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void paged_positions(...) = delete;  // #include <tokamax/ops.hpp>
 template <int = 0> void quantize(...) = delete;  // #include <tokamax/ops.hpp>

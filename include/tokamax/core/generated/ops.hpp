@@ -105,6 +105,7 @@ extern const op normal_cdf_p;
 extern const op optimization_barrier_p;
 extern const op pack_int4_p;
 extern const op packed_dot_p;
+extern const op packed_ragged_dot_p;
 extern const op pad_p;
 extern const op paged_attention_p;
 extern const op placeholder_p;

@@ -24,6 +24,12 @@ inline decoder_config gpt_oss_config(const checkpoint::json_record& json) {
   if (!(c.experts.limit > 0)) json.refuse("swiglu_limit", std::to_string(c.experts.limit), "more than 0");
   return c;
 }
+inline void keep_bounds_of_yarn(checkpoint::json_record& config) {
+  if (!config.has("rope_scaling")) return;
+  checkpoint::json_record rope = config.record("rope_scaling");
+  rope.set("truncate", false);
+  config.set("rope_scaling", rope);
+}
 inline std::vector<weight_name> gpt_oss_names() {
   using enum weight_form;
   return joined(
@@ -40,11 +46,13 @@ inline std::vector<weight_name> gpt_oss_names() {
 }
 }  // namespace detail
 
-/// Files whose experts are packed in 4 bits (mxfp4) are refused.
 /// source  arXiv:2508.10925; transformers, models/gpt_oss
 inline constexpr decoder_family gpt_oss{.architecture = "GptOssForCausalLM",
                                         .model_type = "gpt_oss",
                                         .config = detail::gpt_oss_config,
-                                        .names = detail::gpt_oss_names};
+                                        .names = detail::gpt_oss_names,
+                                        .gguf = "gpt-oss",
+                                        .gguf_mlp_norm = "blk.#.post_attention_norm.weight",
+                                        .gguf_config = detail::keep_bounds_of_yarn};
 
 }  // namespace tokamax::models

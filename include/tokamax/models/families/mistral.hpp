@@ -36,11 +36,13 @@ inline constexpr decoder_family mistral{.architecture = "MistralForCausalLM",
                                         .model_type = "mistral",
                                         .config = detail::mistral_config,
                                         .names = detail::llama_names};
-/// The same with experts in each layer.
+/// The same with experts in each layer. GGUF files call it llama too.
 /// source  arXiv:2401.04088; transformers, models/mixtral
 inline constexpr decoder_family mixtral{.architecture = "MixtralForCausalLM",
                                         .model_type = "mixtral",
                                         .config = detail::mixtral_config,
-                                        .names = detail::mixtral_names};
+                                        .names = detail::mixtral_names,
+                                        .gguf = "llama",
+                                        .gguf_pairs = true};
 
 }  // namespace tokamax::models

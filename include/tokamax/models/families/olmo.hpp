@@ -68,6 +68,7 @@ inline constexpr decoder_family olmo3{.architecture = "Olmo3ForCausalLM",
 inline constexpr decoder_family olmoe{.architecture = "OlmoeForCausalLM",
                                       .model_type = "olmoe",
                                       .config = detail::olmoe_config,
-                                      .names = detail::olmoe_names};
+                                      .names = detail::olmoe_names,
+                                      .gguf = "olmoe"};
 
 }  // namespace tokamax::models

@@ -51,6 +51,7 @@ inline decoder_config qwen3_moe_config(const checkpoint::json_record& json) {
   read_qwen_experts(json, c);
   return c;
 }
+inline void normalise_weights(checkpoint::json_record& config) { config.set("norm_topk_prob", true); }
 inline std::vector<weight_name> qwen2_moe_names() {
   return joined(joined(llama_names(), mixture_names()), shared_names(false));
 }
@@ -76,11 +77,14 @@ inline constexpr decoder_family qwen3{.architecture = "Qwen3ForCausalLM",
 inline constexpr decoder_family qwen2_moe{.architecture = "Qwen2MoeForCausalLM",
                                           .model_type = "qwen2_moe",
                                           .config = detail::qwen2_moe_config,
-                                          .names = detail::qwen2_moe_names};
+                                          .names = detail::qwen2_moe_names,
+                                          .gguf = "qwen2moe"};
 /// source  arXiv:2505.09388; transformers, models/qwen3_moe
 inline constexpr decoder_family qwen3_moe{.architecture = "Qwen3MoeForCausalLM",
                                           .model_type = "qwen3_moe",
                                           .config = detail::qwen3_moe_config,
-                                          .names = detail::qwen3_moe_names};
+                                          .names = detail::qwen3_moe_names,
+                                          .gguf = "qwen3moe",
+                                          .gguf_config = detail::normalise_weights};
 
 }  // namespace tokamax::models

@@ -28,12 +28,10 @@ inline constexpr op packed_dot_p{
     .infer = [](const call& c) -> array_type {
       const auto o = c.attrs<packed_dot_options>();
       const array &x = c[0], &codes = c[1], &scale = c[2];
-      const bool eight = detail::bits_of(o.format) == 8;
       const bool offset = o.format == packed_format::int_8 || o.format == packed_format::uint_4;
       bool fit = (c.count == 3 || (c.count == 4 && offset)) && x.rank() == 3 && codes.rank() == 4 && scale.rank() == 4;
-      fit = fit && x.dtype() == f32 && codes.dtype() == (eight ? i8 : u32);
-      fit = fit && (scale.dtype() == f32 || scale.dtype() == f16);
-      fit = fit && !is_dyn(x.extent(2)) && o.columns >= 0 && codes.extent(0) == x.extent(0);
+      fit = fit && codes.dtype() == detail::code_dtype(o.format) && (scale.dtype() == f32 || scale.dtype() == f16);
+      fit = fit && x.dtype() == f32 && !is_dyn(x.extent(2)) && o.columns >= 0 && codes.extent(0) == x.extent(0);
       const std::int64_t k = fit ? x.extent(2) : 0, p = detail::packed_panels(o.columns), g = fit ? scale.extent(2) : 0;
       fit = fit && codes.shape() == shape{x.extent(0), p, detail::packed_steps(o.format, k), detail::packed_columns};
       fit = fit && scale.shape() == shape{x.extent(0), p, g, detail::packed_columns};
@@ -46,8 +44,8 @@ inline constexpr op packed_dot_p{
     },
     .compose = [](const call& c) -> arrays {
       const auto o = c.attrs<packed_dot_options>();
-      const array w = detail::unpacked(c[1], c[2], c.count == 4 ? c[3] : array(), o.format, c[0].extent(2), o.columns,
-                                       source_line());
+      const array offset = c.count == 4 ? c[3] : array();
+      const array w = detail::unpacked(c[1], c[2], offset, o.format, c[0].extent(2), o.columns, {});
       return dot_general(c[0], w, {{2}, {1}, {0}, {0}, f32});
     },
     .batch = [](const call& c) -> arrays {
@@ -79,7 +77,7 @@ inline constexpr op packed_dot_p{
 /// shapes  x [..., K] for one matrix -> [..., N]; x [B, ..., K] for B of them -> [B, ..., N]
 /// dtypes  x f32, bf16 or f16, which the result has too
 /// errors  "packed_dot: x", "packed_dot: operands"
-/// gradients  of x, scales and offsets; codes have none
+/// gradients  of x, scales and offsets; codes have none, but those of fp8, which are floats
 constexpr array packed_dot(const array& x, const packed_weights& w, source_line l = source_line::current()) {
   const std::int64_t batch = w.codes.rank() == 4 ? w.codes.extent(0) : 0;
   const int lead = batch == 1 ? 0 : 1, last = x.rank() - 1;
@@ -92,9 +90,7 @@ constexpr array packed_dot(const array& x, const packed_weights& w, source_line 
   shape s = x.shape();
   for (int i = lead; i < last; ++i) m = mul_extent(m, s[i]);
   s[last] = w.columns;
-  arrays in{reshape(astype(x, f32, l), {batch, m, w.rows}, l)};
-  in.push_back(w.codes);
-  in.push_back(w.scale);
+  arrays in{reshape(astype(x, f32, l), {batch, m, w.rows}, l), w.codes, w.scale};
   if (w.has_offset()) in.push_back(w.offset);
   const array y =
       bind_all(described<packed_dot_p>(), in.data(), in.count(), pack(packed_dot_options{w.format, w.columns}), l)[0];

@@ -1,6 +1,6 @@
 // tokamax/ops/quantized/packed_rows.hpp: columns of packed weights by index, as a table of embeddings is read.
 // SPDX-License-Identifier: Apache-2.0
-// umbrella: not tokamax.hpp (few models have quantised numbers)
+// umbrella: no (quant/weight_only.hpp includes it)
 #pragma once
 
 #include <tokamax/lax/indexing/gather.hpp>           // gather

@@ -6,6 +6,7 @@
 
 #include <tokamax/lax/elementwise/bitwise.hpp>        // shift_right_logical, bitwise_and
 #include <tokamax/lax/indexing/slice.hpp>             // slice
+#include <tokamax/ops/quantized/fp4_levels.hpp>       // fp4_levels
 #include <tokamax/ops/quantized/quantized_array.hpp>  // no_zero_point
 
 namespace tokamax {
@@ -15,7 +16,9 @@ enum class packed_format : std::uint8_t {
   int_8,   ///< -128 to 127
   int_4,   ///< -8 to 7
   uint_4,  ///< 0 to 15
-  nf4      ///< the 16 levels of QLoRA, of equal weight under a normal distribution from -1 to 1
+  nf4,     ///< the 16 levels of QLoRA, of equal weight under a normal distribution from -1 to 1
+  fp8,     ///< floats f8e4m3fn
+  fp4      ///< floats e2m1, the 16 numbers of MXFP4: 0, 0.5, 1, 1.5, 2, 3, 4, 6, and those with the other sign
 };
 
 namespace detail {
@@ -24,23 +27,15 @@ inline constexpr std::int64_t packed_columns = 64;
 /// Terms in a word of 32 bits.
 inline constexpr std::int64_t packed_nibbles = 8;
 /// source  Dettmers et al. 2023, arXiv:2305.14314, appendix E
-inline constexpr float nf4_levels[16] = {-1.0f,
-                                         -0.6961928009986877f,
-                                         -0.5250730514526367f,
-                                         -0.39491748809814453f,
-                                         -0.28444138169288635f,
-                                         -0.18477343022823334f,
-                                         -0.09105003625154495f,
-                                         0.0f,
-                                         0.07958029955625534f,
-                                         0.16093020141124725f,
-                                         0.24611230194568634f,
-                                         0.33791524171829224f,
-                                         0.44070982933044434f,
-                                         0.5626170039176941f,
-                                         0.7229568362236023f,
-                                         1.0f};
-constexpr int bits_of(packed_format f) { return f == packed_format::int_8 ? 8 : 4; }
+inline constexpr float nf4_levels[16] = {
+    -1.0f,      -0.6961928f, -0.52507305f, -0.3949175f, -0.28444138f, -0.18477343f, -0.091050036f, 0.0f,
+    0.0795803f, 0.1609302f,  0.2461123f,   0.33791524f, 0.44070983f,  0.562617f,    0.72295684f,   1.0f};
+/// The numbers of codes of 4 bits that are no integers.
+constexpr const float* levels_of(packed_format f) { return f == packed_format::fp4 ? fp4_levels : nf4_levels; }
+constexpr dtype code_dtype(packed_format f) {
+  return f == packed_format::int_8 ? i8 : f == packed_format::fp8 ? f8e4m3fn : u32;
+}
+constexpr int bits_of(packed_format f) { return code_dtype(f) == u32 ? 4 : 8; }
 /// Elements of the codes of a column of k terms.
 constexpr std::int64_t packed_steps(packed_format f, std::int64_t k) {
   return bits_of(f) == 8 ? k : (k + packed_nibbles - 1) / packed_nibbles;
@@ -52,7 +47,7 @@ constexpr std::int64_t packed_panels(std::int64_t columns) { return (columns + p
 /// lies from its first term to its last, so that a product reads memory from front to back. Four bits take four bits: a word
 /// has eight terms of a column, the first in its lowest bits. `quant::pack` makes it, and `packed_dot` multiplies with it.
 ///
-/// shapes  codes i8 [B, P, K, 64], or u32 [B, P, K / 8 rounded up, 64] for 4 bits; scale and offset [B, P, G, 64], where
+/// shapes  codes i8 or f8e4m3fn [B, P, K, 64], or u32 [B, P, K / 8 rounded up, 64] for 4 bits; scale and offset [B, P, G, 64], where
 ///         K / G terms, a multiple of 8, share one, or all do; B matrices
 /// dtypes  scale and offset f32, or both f16, which halves what products of small groups read beside the codes
 struct packed_weights {
@@ -79,8 +74,9 @@ constexpr array unpacked_nibbles(const array& words, packed_format f, source_lin
                              {s[0], s[1], mul_extent(s[2], packed_nibbles), s[4]}, l);
   if (f == packed_format::uint_4) return code;
   if (f == packed_format::int_4) return select(code < 8.0f, code, code - 16.0f, l);
-  array level = full_like(code, nf4_levels[0]);
-  for (int i = 1; i < 16; ++i) level = select(code >= static_cast<float>(i), full_like(code, nf4_levels[i]), level, l);
+  const float* const levels = levels_of(f);
+  array level = full_like(code, levels[0]);
+  for (int i = 1; i < 16; ++i) level = select(code >= static_cast<float>(i), full_like(code, levels[i]), level, l);
   return level;
 }
 /// The numbers of columns in panels, f32 [B, P, K rounded up, 64].

@@ -3,7 +3,7 @@
 // tested by tests/ops/quantized/packed_dot.cpp
 #pragma once
 
-#include <tokamax/backend/cpu/vector/narrow.hpp>     // load_int8
+#include <tokamax/backend/cpu/vector/narrow.hpp>     // load_int8, load_float8_e4m3fn
 #include <tokamax/backend/cpu/vector/pack.hpp>       // load_floats
 #include <tokamax/backend/cpu/vector/simd.hpp>       // f32v, fma
 #include <tokamax/ops/quantized/packed_weights.hpp>  // packed_format
@@ -81,7 +81,15 @@ template <packed_format F>
   else if constexpr (F == packed_format::uint_4)
     return xsimd::to_float((word >> 4 * t) & i32v(15));
   else
-    return look_up_nibbles(tokamax::detail::nf4_levels, word >> 4 * t);
+    return look_up_nibbles(tokamax::detail::levels_of(F), word >> 4 * t);
+}
+/// `width` codes of 8 bits as floats.
+template <packed_format F>
+[[gnu::always_inline]] inline f32v bytes_as_floats(const std::int8_t* p) noexcept {
+  if constexpr (F == packed_format::fp8)
+    return load_float8_e4m3fn(p);
+  else
+    return xsimd::to_float(load_int8(p));
 }
 
 /// `each_coded_term` for weights with or without offsets, which would take registers.
@@ -106,11 +114,11 @@ template <packed_format F, int Vectors, bool Offset, class Use>
       else
         return code * scale[v];
     };
-    if constexpr (F == packed_format::int_8) {
+    if constexpr (tokamax::detail::bits_of(F) == 8) {
       for (; k < stop; ++k) {
 #pragma GCC unroll 16
         for (int v = 0; v < Vectors; ++v)
-          use(k, v, number(v, xsimd::to_float(load_int8(from.bytes + k * coded_columns + v * width))));
+          use(k, v, number(v, bytes_as_floats<F>(from.bytes + k * coded_columns + v * width)));
       }
     } else {
       const auto word = [&](auto terms) __attribute__((always_inline)) {
@@ -153,6 +161,8 @@ void for_format(packed_format format, F f) {
   if (format == int_8) return f(std::integral_constant<packed_format, int_8>());
   if (format == int_4) return f(std::integral_constant<packed_format, int_4>());
   if (format == uint_4) return f(std::integral_constant<packed_format, uint_4>());
+  if (format == fp8) return f(std::integral_constant<packed_format, fp8>());
+  if (format == fp4) return f(std::integral_constant<packed_format, fp4>());
   return f(std::integral_constant<packed_format, nf4>());
 }
 

@@ -248,6 +248,8 @@ inline constexpr linkage linked_kernel<mixed_dot_p, cpu_tag>{true, {.views = tru
 template <>
 inline constexpr linkage linked_kernel<packed_dot_p, cpu_tag>{true, {}};
 template <>
+inline constexpr linkage linked_kernel<packed_ragged_dot_p, cpu_tag>{true, {}};
+template <>
 inline constexpr linkage linked_kernel<ragged_dot_p, cpu_tag>{true, {.views = true}};
 template <>
 inline constexpr linkage linked_kernel<ragged_scaled_dot_p, cpu_tag>{true, {.views = true}};
@@ -413,6 +415,7 @@ TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<linear_cross_entropy_vjp_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<mixed_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<packed_dot_p>();
+TOKAMAX_KERNELS kernel_set find_kernels<packed_ragged_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<ragged_scaled_dot_p>();
 TOKAMAX_KERNELS kernel_set find_kernels<scaled_dot_p>();
@@ -522,6 +525,7 @@ TOKAMAX_KERNELS const op* descriptor_of<normal_cdf_p>();
 TOKAMAX_KERNELS const op* descriptor_of<optimization_barrier_p>();
 TOKAMAX_KERNELS const op* descriptor_of<pack_int4_p>();
 TOKAMAX_KERNELS const op* descriptor_of<packed_dot_p>();
+TOKAMAX_KERNELS const op* descriptor_of<packed_ragged_dot_p>();
 TOKAMAX_KERNELS const op* descriptor_of<pad_p>();
 TOKAMAX_KERNELS const op* descriptor_of<paged_attention_p>();
 TOKAMAX_KERNELS const op* descriptor_of<placeholder_p>();
@@ -773,6 +777,7 @@ TOKAMAX_BODY vec<const op*> library_ops() {
           &optimization_barrier_p,
           &pack_int4_p,
           &packed_dot_p,
+          &packed_ragged_dot_p,
           &pad_p,
           &paged_attention_p,
           &placeholder_p,

@@ -62,6 +62,13 @@ inline void store_int8(std::int8_t* p, i32v v, std::int64_t n = width) noexcept 
   std::memcpy(p, &bytes, static_cast<std::size_t>(n));
 }
 
+/// Widens `width` bit patterns of float8_e4m3fn; exact. As the high bits of an f32 they are too small by a power of two.
+inline f32v load_float8_e4m3fn(const std::int8_t* p) noexcept {
+  const i32v bits = (load_int8(p) << 20) & i32v(static_cast<std::int32_t>(0x87f00000u));
+  const f32v nan = bitcast<f32v>(i32v(0x7fc00000));
+  return select(abs(bitcast<f32v>(bits)) == bitcast<f32v>(i32v(0x07f00000)), nan, bitcast<f32v>(bits) * f32v(0x1p120f));
+}
+
 /// Widens `width` bfloat16 bit patterns; exact.
 inline f32v load_bfloat16(const std::uint16_t* p) noexcept {
 #if defined(__AVX2__) && !defined(__AVX512F__)  // gcc 12 widens through two halves unless the instruction is named

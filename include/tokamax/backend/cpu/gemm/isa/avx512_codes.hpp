@@ -29,11 +29,27 @@ template <packed_format F>
 inline constexpr auto levels_avx512 = [] {
   std::array<float, 16> level{};
   for (int i = 0; i < 16; ++i)
-    level[static_cast<std::size_t>(i)] = F == packed_format::nf4              ? tokamax::detail::nf4_levels[i]
-                                         : F == packed_format::int_4 && i > 7 ? static_cast<float>(i - 16)
-                                                                              : static_cast<float>(i);
+    level[static_cast<std::size_t>(i)] = F == packed_format::uint_4  ? static_cast<float>(i)
+                                         : F == packed_format::int_4 ? static_cast<float>(i > 7 ? i - 16 : i)
+                                                                     : tokamax::detail::levels_of(F)[i];
   return level;
 }();
+
+/// 16 codes of 8 bits as floats; for those of fp8 see load_float8_e4m3fn.
+template <packed_format F>
+[[TOKAMAX_CODES_TARGET, gnu::always_inline]] inline __m512 bytes_as_floats_avx512(const __m128i* p) noexcept {
+  const __m512i wide = _mm512_maskz_cvtepi8_epi32(0xffff, _mm_loadu_si128(p));
+  if constexpr (F == packed_format::int_8) {
+    return _mm512_maskz_cvtepi32_ps(0xffff, wide);
+  } else {
+    const __m512i bits = _mm512_maskz_and_epi32(0xffff, _mm512_maskz_slli_epi32(0xffff, wide, 20),
+                                                _mm512_set1_epi32(static_cast<int>(0x87f00000u)));
+    const __m512i magnitude = _mm512_maskz_and_epi32(0xffff, bits, _mm512_set1_epi32(0x7fffffff));
+    const __mmask16 nan = _mm512_cmpeq_epi32_mask(magnitude, _mm512_set1_epi32(0x07f00000));
+    const __m512 numbers = _mm512_mul_ps(_mm512_castsi512_ps(bits), _mm512_set1_ps(0x1p120f));
+    return _mm512_mask_mov_ps(numbers, nan, _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
+  }
+}
 
 /// Sums of Rows rows of x, which are `stride` apart, over some terms of 64 columns.
 template <packed_format F, bool Offset, int Rows>
@@ -75,13 +91,12 @@ struct codes_avx512 {
   }
   [[TOKAMAX_CODES_TARGET, gnu::always_inline]] inline void add_group(const coded_columns_of_panel& from, std::int64_t k,
                                                                      std::int64_t stop) noexcept {
-    if constexpr (F == packed_format::int_8) {
+    if constexpr (tokamax::detail::bits_of(F) == 8) {
       for (; k < stop; ++k) {
         const auto* const p = reinterpret_cast<const __m128i*>(from.bytes + k * coded_columns);
         prefetch_to_read(address_behind(p, codes_ahead_avx512));
   #pragma GCC unroll 4
-        for (int v = 0; v < 4; ++v)
-          add(k, v, _mm512_maskz_cvtepi32_ps(0xffff, _mm512_maskz_cvtepi8_epi32(0xffff, _mm_loadu_si128(p + v))));
+        for (int v = 0; v < 4; ++v) add(k, v, bytes_as_floats_avx512<F>(p + v));
       }
     } else {
       const std::uint32_t* words = from.words + k / 8 * coded_columns;
@@ -98,7 +113,7 @@ template <packed_format F, bool Offset, int Rows>
                                                std::int64_t first, std::int64_t end, float* sums) noexcept {
   codes_avx512<F, Offset, Rows> s;
   s.x = x, s.stride = stride;
-  if constexpr (F != packed_format::int_8) s.level = _mm512_loadu_ps(levels_avx512<F>.data());
+  if constexpr (tokamax::detail::bits_of(F) == 4) s.level = _mm512_loadu_ps(levels_avx512<F>.data());
   #pragma GCC unroll 4
   for (int r = 0; r < Rows; ++r)
   #pragma GCC unroll 4
