@@ -160,7 +160,6 @@
 //   runtime/run/executable_type.hpp        the class of a plan that is bound to kernels and memory.
 //   runtime/run/idle_list.hpp              objects that one thread uses at a time, and that are kept for the next one.
 //   runtime/run/interpreted_loops.hpp      the loops of programs that are known while compiling, also without optimisation.
-//   runtime/run/memory_of.hpp              the buffers of a program and the steps during which it holds them, for profiles.
 //   runtime/run/program_run.hpp            one run of a program on a device, the same for all programs.
 //   runtime/run/runner_pool.hpp            idle runs of a program, each laid out for the dynamic extents that it had last.
 //   runtime/run/running_loop.hpp           the loop of a step, which the kernel of the next step runs part by part.
@@ -359,7 +358,6 @@
 #include <tokamax/runtime/run/executable_type.hpp>
 #include <tokamax/runtime/run/idle_list.hpp>
 #include <tokamax/runtime/run/interpreted_loops.hpp>
-#include <tokamax/runtime/run/memory_of.hpp>
 #include <tokamax/runtime/run/program_run.hpp>
 #include <tokamax/runtime/run/runner_pool.hpp>
 #include <tokamax/runtime/run/running_loop.hpp>

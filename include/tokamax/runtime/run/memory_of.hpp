@@ -1,5 +1,6 @@
 // tokamax/runtime/run/memory_of.hpp: the buffers of a program and the steps during which it holds them, for profiles.
 // SPDX-License-Identifier: Apache-2.0
+// umbrella: no (run/executable.hpp includes it)
 // tested by tests/profile/analysis/memory_peak.cpp
 #pragma once
 
