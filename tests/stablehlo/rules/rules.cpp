@@ -461,3 +461,35 @@ func.func @main(%a: tensor<4x2x3xf32>, %b: tensor<4x5x3xf32>) -> (tensor<4x5x2xf
   CHECK(first != text.npos);
   CHECK(text.find("transpose", first + 1) == text.npos);
 }
+
+TEST_CASE("stablehlo: a comparator of keys may use constants that stand before it, as bytecode has them") {
+  using tokamax::array;
+  const auto p = tokamax::read_stablehlo(R"(
+func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %n = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+  %y = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %0 = stablehlo.compare EQ, %a, %z, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %1 = stablehlo.select %0, %z, %a : tensor<i1>, tensor<f32>
+    %2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %3 = stablehlo.select %2, %n, %1 : tensor<i1>, tensor<f32>
+    %4 = stablehlo.compare EQ, %b, %z, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %5 = stablehlo.select %4, %z, %b : tensor<i1>, tensor<f32>
+    %6 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %7 = stablehlo.select %6, %n, %5 : tensor<i1>, tensor<f32>
+    %8 = stablehlo.compare LT, %3, %7, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %8 : tensor<i1>
+  }) : (tensor<5xf32>) -> tensor<5xf32>
+  return %y : tensor<5xf32>
+})");
+  const array y = p(tokamax::cpu, {array{3.0f, -1.0f, 2.0f, 0.0f, -4.0f}})[0];
+  const float expected[] = {-4, -1, 0, 2, 3};
+  for (int i = 0; i < 5; ++i) CHECK(y.data<float>()[i] == expected[i]);
+  tokamax::graph g;
+  std::vector<array> in{array(y.type())}, out;
+  tokamax::trace_into(g, [&](const std::vector<array>& x) { return p(x); }, out, in);
+  const std::string text = tokamax::to_text(g);
+  INFO(text);
+  CHECK(text.find("sort(") != text.npos);
+}

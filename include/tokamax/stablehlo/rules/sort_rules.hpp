@@ -23,7 +23,7 @@ struct sort_key {
 /// `a < b or (a == b and ...)` of several keys.
 class comparator {
  public:
-  explicit comparator(const region& r) : r_(r) {
+  comparator(const region& r, const frame& around) : r_(r), around_(around) {
     for (const operation& o : r.operations)
       for (int id : o.results) made_by_.emplace_back(id, &o);
   }
@@ -56,9 +56,11 @@ class comparator {
   /// Is a value a constant for which something holds?
   bool is_constant(int id, bool (*holds)(double)) const {
     const operation* const o = maker(id);
-    if (!o || !o->name.ends_with(".constant")) return false;
-    const attribute* const a = o->attributes.find("value");
-    return a && a->elements.re.is_concrete() && a->elements.re.size() == 1 && holds(a->elements.re.item<double>());
+    const value* v = nullptr;
+    if (!o && argument(id) < 0) v = &around_[static_cast<std::size_t>(id)];  // bytecode has constants outside of bodies
+    if (o && o->name.ends_with(".constant"))
+      if (const attribute* const a = o->attributes.find("value")) v = &a->elements;
+    return v && !v->is_complex() && v->re.is_concrete() && v->re.size() == 1 && holds(v->re.item<double>());
   }
   /// The argument of which a value is, with equal zeros and equal NaN; `canonical` says whether both were made so.
   int key_of(int id, bool& zeros, bool& nans) const {
@@ -113,6 +115,7 @@ class comparator {
   }
 
   const region& r_;
+  const frame& around_;
   std::vector<std::pair<int, const operation*>> made_by_;
 };
 
@@ -176,7 +179,7 @@ inline values sorted(const rule_call& c) {
   if (c.body(0).operations.empty() || static_cast<int>(c.body(0).arguments.size()) != 2 * c.count())
     refuse(c.op, "a comparator of " + std::to_string(c.body(0).arguments.size()) + " values",
            std::to_string(2 * c.count()));
-  const std::vector<sort_key> keys = comparator(c.body(0)).keys();
+  const std::vector<sort_key> keys = comparator(c.body(0), c.around).keys();
   if (keys.empty() || c.lanes) return sorted_by_network(c, along);
   arrays x = flat(c.in);
   std::vector<int> first;  // the place of each operand among the arrays
