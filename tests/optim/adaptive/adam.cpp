@@ -3,6 +3,10 @@
 #include <tokamax/optim/adaptive/adam.hpp>
 #include <tokamax/optim/transforms/clip.hpp>
 
+#include <tokamax/tokamax.hpp>
+
+#include <bit>
+
 #include "support/trajectory.hpp"
 
 namespace optim = tokamax::optim;
@@ -14,6 +18,34 @@ namespace {
 struct layer {
   array kernel = tokamax::ones({2, 2}), bias = tokamax::ones({2});
 };
+struct model {
+  array matrix, vector, number;
+};
+/// Numbers from -3 to 3 in no order.
+array small_numbers(std::int64_t n, int k) {
+  return tokamax::astype(tokamax::rem(tokamax::arange(n) * (k + 3), array(7)), tokamax::f32) - 3.0f;
+}
+/// A hash of the bits of the parameters after 50 steps.
+template <class Optimizer>
+std::uint64_t bits_after_50_steps(const Optimizer& optimizer) {
+  const auto matrix = [](int k) { return tokamax::reshape(small_numbers(561, k), {33, 17}); };
+  model m{matrix(8) * 0.5f, small_numbers(17, 1), tokamax::full({}, 0.5)};
+  auto state = optimizer.init(m);
+  for (int k = 0; k < 50; ++k) {
+    const model g{m.matrix * 0.25f + matrix(k), m.vector * 0.25f + small_numbers(17, k), m.number * 0.25f};
+    const auto [updates, next] = optimizer.update(g, state, m);
+    m = optim::apply_updates(m, updates);
+    state = next;
+  }
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a, of words
+  tokamax::for_each_leaf(
+      [&](array& a) {
+        a.materialize();
+        for (const float x : a.values<float>()) hash = (hash ^ std::bit_cast<std::uint32_t>(x)) * 1099511628211u;
+      },
+      m);
+  return hash;
+}
 
 }  // namespace
 
@@ -24,6 +56,17 @@ TEST_CASE("adam and adamw follow Optax") {
                    [] { return optim::adamw({.learning_rate = 0.1, .b2 = 0.95, .eps = 1e-6, .weight_decay = 0.01}); });
   check_trajectory("clip_1_adam",
                    [] { return optim::chain(optim::clip_by_global_norm(1), optim::adam({.learning_rate = 0.1})); });
+}
+
+TEST_CASE("the bits of f32 trajectories stay") {
+  CHECK(bits_after_50_steps(optim::adam({.learning_rate = 0.1})) == 0x32e87a73eb034ebd);
+  CHECK(bits_after_50_steps(optim::adam({.learning_rate = 0.01, .b1 = 0.8, .b2 = 0.95, .eps = 1e-6})) ==
+        0x1ad71d5ca134cf40);
+  CHECK(bits_after_50_steps(optim::adamw({.learning_rate = 0.1, .weight_decay = 0.1})) == 0x24e2a7d7a2efc24b);
+  CHECK(bits_after_50_steps(optim::adamw({.learning_rate = 0.1, .weight_decay = 0.1, .only = optim::matrices})) ==
+        0x55f88a7a3a2f49bf);
+  CHECK(bits_after_50_steps(optim::adamw({.learning_rate = optim::linear(0.1, 0.01, 40), .weight_decay = 0.1})) ==
+        0xa43b2d4fd42ec2f6);
 }
 
 TEST_CASE("a schedule sets the rate of each step") {

@@ -33,7 +33,14 @@ struct gru_cell {
   constexpr array start(const shape& batch, dtype type = f32) const { return detail::no_state(batch, width, type); }
   constexpr std::pair<array, array> operator()(const array& h, const array& x,
                                                source_line l = source_line::current()) const {
-    const arrays of_x = split(input(x, l), 3, -1, l), of_h = split(hidden(h, l), 3, -1, l);
+    return step(h, read(x, l), recall(h, l), l);
+  }
+  /// What a step reads of x and of the state, and the step.
+  constexpr array read(const array& x, source_line l) const { return input(x, l); }
+  constexpr array recall(const array& h, source_line l) const { return hidden(h, l); }
+  constexpr std::pair<array, array> step(const array& h, const array& read_of_x, const array& recalled,
+                                         source_line l) const {
+    const arrays of_x = split(read_of_x, 3, -1, l), of_h = split(recalled, 3, -1, l);
     const array reset = gate(of_x[0] + of_h[0], l), update = gate(of_x[1] + of_h[1], l);
     const array next = (1.0 - update) * activation(of_x[2] + reset * of_h[2], l) + update * h;
     return {next, next};
@@ -59,7 +66,14 @@ struct mgu_cell {
   constexpr array start(const shape& batch, dtype type = f32) const { return detail::no_state(batch, width, type); }
   constexpr std::pair<array, array> operator()(const array& h, const array& x,
                                                source_line l = source_line::current()) const {
-    const arrays of_x = split(input(x, l), 2, -1, l), of_h = split(hidden(h, l), 2, -1, l);
+    return step(h, read(x, l), recall(h, l), l);
+  }
+  /// What a step reads of x and of the state, and the step.
+  constexpr array read(const array& x, source_line l) const { return input(x, l); }
+  constexpr array recall(const array& h, source_line l) const { return hidden(h, l); }
+  constexpr std::pair<array, array> step(const array& h, const array& read_of_x, const array& recalled,
+                                         source_line l) const {
+    const arrays of_x = split(read_of_x, 2, -1, l), of_h = split(recalled, 2, -1, l);
     const array keep = gate(of_x[0] + of_h[0], l);
     array candidate = of_x[1] + of_h[1];
     if (reset_gate) candidate = of_x[1] + keep * of_h[1];

@@ -41,7 +41,14 @@ struct lstm_cell {
   }
   constexpr std::pair<lstm_state, array> operator()(const lstm_state& s, const array& x,
                                                     source_line l = source_line::current()) const {
-    const arrays gates = split(input(x, l) + hidden(s.hidden, l), 4, -1, l);
+    return step(s, read(x, l), recall(s, l), l);
+  }
+  /// What a step reads of x and of the state, and the step.
+  constexpr array read(const array& x, source_line l) const { return input(x, l); }
+  constexpr array recall(const lstm_state& s, source_line l) const { return hidden(s.hidden, l); }
+  constexpr std::pair<lstm_state, array> step(const lstm_state& s, const array& of_x, const array& of_h,
+                                              source_line l) const {
+    const arrays gates = split(of_x + of_h, 4, -1, l);
     const array cell = gate(gates[1], l) * s.cell + gate(gates[0], l) * activation(gates[2], l);
     const array next = gate(gates[3], l) * activation(cell, l);
     return {{cell, next}, next};

@@ -20,9 +20,55 @@ constexpr int feature_axes_of(const Cell& cell) {
   else
     return 1;
 }
+/// A cell whose products are apart from its step, so that the loop reads all of x by one product, and carries what is recalled of
+/// the state. The backward loop takes up the loop from what was carried, so that it computes no product again.
+template <class Cell>
+struct split_cell {
+  const Cell& cell;
+  constexpr array read(const array& x, source_line l) const { return cell.read(x, l); }
+  template <class State>
+  constexpr std::pair<State, array> start(const State& s, source_line l) const {
+    return {s, cell.recall(s, l)};
+  }
+  template <class State>
+  constexpr auto step(const std::pair<State, array>& s, const array& read, source_line l) const {
+    const auto [next, y] = cell.step(s.first, read, s.second, l);
+    return std::pair{std::pair<State, array>{next, cell.recall(next, l)}, y};
+  }
+  template <class State>
+  static constexpr State state_of(const std::pair<State, array>& s) {
+    return s.first;
+  }
+};
+/// Any other cell.
+template <class Cell>
+struct whole_cell {
+  const Cell& cell;
+  constexpr array read(const array& x, source_line) const { return x; }
+  template <class State>
+  constexpr State start(const State& s, source_line) const {
+    return s;
+  }
+  template <class State>
+  constexpr auto step(const State& s, const array& x, source_line l) const {
+    return cell(s, x, l);
+  }
+  template <class State>
+  static constexpr State state_of(const State& s) {
+    return s;
+  }
+};
+template <class Cell>
+constexpr auto as_loop(const Cell& cell) {
+  if constexpr (requires { &Cell::recall; })
+    return split_cell<Cell>{cell};
+  else
+    return whole_cell<Cell>{cell};
+}
 }  // namespace detail
 
 /// Is T a cell? It has `start(extents of x without time and channels, dtype)`, and a call (state, x of one time) -> pair{state, result}.
+/// It may have the parts of its call apart, `step(state, read(x), recall(state))`, so that a loop reads all times by one product.
 /// source  flax.nnx.RNNCellBase
 template <class T>
 concept recurrent_cell = requires(const T& cell, const shape& batch, const array& x, source_line l) {
@@ -72,11 +118,13 @@ struct rnn {
       return {start, x};
     }
     if (lengths.exists()) return with_lengths(start, x, lengths, time, l);
-    const auto step = [&](const State& s, const array& now) { return cell(s, now, l); };
-    const auto [last, stacked] = scan(step, start, moveaxis(x, time, 0, l), {.reverse = reverse, .unroll = unroll});
+    const auto loop = detail::as_loop(cell);
+    const auto step = [&](const auto& s, const array& now) { return loop.step(s, now, l); };
+    const array read = loop.read(moveaxis(x, time, 0, l), l);
+    const auto [last, stacked] = scan(step, loop.start(start, l), read, {.reverse = reverse, .unroll = unroll});
     array ys = moveaxis(stacked, 0, time, l);
     if (reverse && !keep_order) ys = tokamax::reverse(ys, {time}, l);
-    return {last, ys};
+    return {loop.state_of(last), ys};
   }
 
  private:
@@ -87,21 +135,24 @@ struct rnn {
                                                  source_line l) const {
     array x = given;
     if (reverse) x = flip_sequences(given, lengths, time, l);
-    const auto step = [&](const std::pair<State, array>& s, const array& now) {
-      const auto [next, y] = cell(s.first, now, l);
+    const auto loop = detail::as_loop(cell);
+    const array read = loop.read(moveaxis(x, time, 0, l), l);
+    using carried = decltype(loop.start(start, l));
+    const auto step = [&](const std::pair<carried, array>& s, const array& now) {
+      const auto [next, y] = loop.step(s.first, now, l);
       const array goes_on = s.second < lengths;
       const auto chosen = [&](const array& a, const array& before) {
         shape spread = lengths.shape();
         while (spread.rank() < a.rank()) spread.push_back(1);
         return select(reshape(goes_on, spread, l), a, before, l);
       };
-      return std::pair{std::pair<State, array>{tree_map(chosen, next, s.first), s.second + 1}, y};
+      return std::pair{std::pair<carried, array>{tree_map(chosen, next, s.first), s.second + 1}, y};
     };
     const auto [end, stacked] =
-        scan(step, std::pair<State, array>{start, zeros({}, i32)}, moveaxis(x, time, 0, l), {.unroll = unroll});
+        scan(step, std::pair<carried, array>{loop.start(start, l), zeros({}, i32)}, read, {.unroll = unroll});
     array ys = moveaxis(stacked, 0, time, l);
     if (reverse && keep_order) ys = flip_sequences(ys, lengths, time, l);
-    return {end.first, ys};
+    return {loop.state_of(end.first), ys};
   }
 };
 

@@ -29,7 +29,13 @@ struct simple_cell {
   constexpr array start(const shape& batch, dtype type = f32) const { return detail::no_state(batch, width, type); }
   constexpr std::pair<array, array> operator()(const array& h, const array& x,
                                                source_line l = source_line::current()) const {
-    array next = input(x, l) + hidden(h, l);
+    return step(h, read(x, l), recall(h, l), l);
+  }
+  /// What a step reads of x and of the state, and the step.
+  constexpr array read(const array& x, source_line l) const { return input(x, l); }
+  constexpr array recall(const array& h, source_line l) const { return hidden(h, l); }
+  constexpr std::pair<array, array> step(const array& h, const array& of_x, const array& of_h, source_line l) const {
+    array next = of_x + of_h;
     if (residual) next = next + h;
     next = activation(next, l);
     return {next, next};
