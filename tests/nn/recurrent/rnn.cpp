@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tokamax/nn.hpp>
 
+#include <tokamax/profile/timeline.hpp>
 #include <tokamax/tokamax.hpp>
 
 #include <cmath>
@@ -108,4 +109,20 @@ TEST_CASE("initial values, gradients, static and traced programs, and no steps a
   CHECK(half.layer(tk::astype(x, tk::bf16)).dtype() == tk::bf16);
   CHECK(f.layer(tk::zeros({2, 0, 3})).shape() == tk::shape{2, 0, 4});
   CHECK_THROWS_WITH(f.layer(tk::ones({3})), contains("rnn: rank"));
+}
+
+TEST_CASE("the backward loop computes no product of the forward loop again") {
+  const auto layer = filled(nn::rnn<nn::lstm_cell>{.cell = {.in = 3, .width = 4}}, 1);
+  // The gradient of a sum does not need the results.
+  const auto sum_of = [](const nn::rnn<nn::lstm_cell>& f, const array& x) { return tk::sum(f(x)); };
+  const auto run = tk::jit(tk::grad(sum_of), tk::cpu, tk::at_run_time);
+  tk::profile::timeline line;
+  {
+    const tk::profile::observed_scope observed(&line);
+    run(layer, tk::test::noise({2, 16, 3}, 1));
+  }
+  int products = 0;
+  for (const tk::profile::event& e : line.events()) products += e.name.find("dot_general") != std::string::npos;
+  CHECK(products >= 3 * 16);      // of the state, and its two gradients
+  CHECK(products <= 3 * 16 + 4);  // of all of x and its gradient, and of the first state
 }
