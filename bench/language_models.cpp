@@ -127,9 +127,8 @@ void measure(const variant& v, int threads, std::FILE* to) {
     return ids;
   };
   const auto made = [&](std::int64_t context, int texts) {
-    return models::generator(
-        w.model, tk::cpu,
-        {.context = context, .streams = texts, .chunk = prompt, .cache_dtype = v.floats, .packed = w.packed});
+    return models::generator(w.model, tk::cpu,
+                             {.context = context, .streams = texts, .cache_dtype = v.floats, .packed = w.packed});
   };
   {
     models::generator says = made(prompt + answer, 1);
