@@ -142,8 +142,8 @@ class sentencepiece_model : public model {
       bool alone = false;
       const auto reach = [&](std::size_t size, std::int32_t id, double score) {
         step& s = best[at + size];
-        const double sum = score + so_far;
-        if (s.begin < 0 || sum > s.score) s = {static_cast<float>(sum), static_cast<std::int32_t>(at), id};
+        const auto sum = static_cast<float>(score + so_far);
+        if (s.begin < 0 || sum > s.score) s = {sum, static_cast<std::int32_t>(at), id};
       };
       pieces_.prefixes(word.substr(at), [&](std::size_t size, std::int32_t id) {
         if (is(id, kind::unused)) return;
