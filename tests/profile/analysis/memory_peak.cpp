@@ -94,6 +94,19 @@ TEST_CASE("a program's buffers have the names, types, lines and bytes of its val
   CHECK(p.unused() == 0);
 }
 
+TEST_CASE("an argument that a loop repeats along an axis has its own type") {
+  const auto normal = [](const tk::shape& s) { return tk::random::normal(tk::random::key(1), s); };
+  const tk::array x = normal({6, 8}), row = normal({8}), column = normal({6, 1});
+  const program_memory m = largest(recorded_run(
+      [](const tk::array& a, const tk::array& b, const tk::array& c) { return tk::tanh(a + b) * c; }, x, row, column));
+  REQUIRE(m.buffers.size() == 4);
+  CHECK(m.buffers[1].type == "f32[8]");
+  CHECK(m.buffers[1].bytes == 8 * 4);
+  CHECK(m.buffers[2].type == "f32[6]");
+  CHECK(m.buffers[2].bytes == 6 * 4);
+  CHECK(peak_of(m).bytes == 4 * (48 + 8 + 6 + 48));
+}
+
 TEST_CASE("what a plan reserves is what its buffers take, gaps apart") {
   const tk::array x = tk::full({1024}, 0.5f);
   const auto many = [](const tk::array& a) {

@@ -25,8 +25,9 @@ inline std::string type_of_whole(const plan_view& p, const plan_step& st, const 
   std::int64_t size = size_of(o.type);
   for (int a = 0; a < (loop ? st.rank : o.rank); ++a) {
     if (loop && resolve(p.numbers[o.numbers + a], symbols) == 0) continue;  // an axis that repeats elements
-    extents.push_back(resolve(p.numbers[(loop ? st.numbers : o.numbers) + a], symbols));
-    size *= extents[a];
+    const std::int64_t extent = resolve(p.numbers[(loop ? st.numbers : o.numbers) + a], symbols);
+    extents.push_back(extent);
+    size *= extent;
   }
   return size == bytes ? std::string(message(array_type{o.type, false, extents}).view()) : std::string();
 }
