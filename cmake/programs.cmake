@@ -50,7 +50,8 @@ if(TOKAMAX_BUILD_EXAMPLES)
     endif()
     if(TOKAMAX_BUILD_TESTS)
       file(STRINGS ${source} calls REGEX "tk::jit\\(" LIMIT_COUNT 1)
-      if(calls)  # one build for both: what the example prints, and that static = run time = eager in its first calls
+      file(STRINGS ${source} records REGEX "profile::session" LIMIT_COUNT 1)
+      if(calls AND NOT records)  # one build for both: what it prints, and that static = run time = eager in its first calls
         target_compile_options(example_${name} PRIVATE -include ${PROJECT_SOURCE_DIR}/tests/support/three_ways.hpp)
       endif()
       add_test(NAME example.${name} COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:example_${name}>
